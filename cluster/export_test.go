@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -13,6 +14,75 @@ func RunNode(n *Node, ctx, alive context.Context) error { return n.run(ctx, aliv
 
 // MaxSkew returns the MaxSkew of the job.
 func (n *Node) MaxSkew() int64 { return int64(n.job.MaxSkew) }
+
+// CreateOld stores a new job as version 0.2.0 does.
+func CreateOld(ctx context.Context, e Registers, j Job) error {
+	if err := Create(ctx, e, j); err != nil {
+		return err
+	}
+	j, err := loadCreated(ctx, e)
+	if err != nil {
+		return err
+	}
+	_, rev, err := e.Load(ctx, registerJob)
+	if err != nil {
+		return err
+	}
+	j.Form = 0
+	return storeJSON(ctx, e, registerJob, j, rev)
+}
+
+// OldOwner owns a shard as a node of version 0.2.0 does.
+type OldOwner struct {
+	engine Engine
+	shard  int
+	epoch  uint64
+	last   uint64
+}
+
+// TakeOld takes over a shard. It returns an error if that version cannot read the last record.
+func TakeOld(ctx context.Context, e Engine, shard int) (*OldOwner, error) {
+	last, err := e.Last(ctx, shard)
+	if err != nil {
+		return nil, err
+	}
+	o := &OldOwner{e, shard, 1, last.Seq}
+	if last.Seq != 0 {
+		r, err := decodeRecord(last.Data)
+		if err != nil || !r.old {
+			return nil, errRecord
+		}
+		o.epoch = r.epoch + 1
+	}
+	return o, o.append(ctx, kindOpen, nil)
+}
+
+// Beat appends a sign of life.
+func (o *OldOwner) Beat(ctx context.Context) error { return o.append(ctx, kindBeat, beat{}.encode()) }
+
+// Close gives the shard back.
+func (o *OldOwner) Close(ctx context.Context) error { return o.append(ctx, kindClose, nil) }
+
+func (o *OldOwner) append(ctx context.Context, k kind, body []byte) (err error) {
+	b := (&record{kind: k, epoch: o.epoch, node: "old", at: time.Now(), body: body}).encode()
+	b[0] = oldVersion
+	o.last, err = o.engine.Append(ctx, o.shard, newNonce(), b, o.last)
+	return err
+}
+
+// SignOld gives a sign of life as a node of version 0.2.0 does.
+func SignOld(ctx context.Context, e Registers, name string, beat uint64) error {
+	for {
+		signs, rev, err := loadSigns(ctx, e)
+		if err != nil {
+			return err
+		}
+		signs[name] = sign{ID: name, Beat: beat, At: time.Now().UnixMilli()}
+		if err := storeJSON(ctx, e, registerNodes, signs, rev); !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+}
 
 // RegisterEnd is the register that records that a job is over.
 const RegisterEnd = registerEnd

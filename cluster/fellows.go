@@ -22,8 +22,10 @@ type sign struct {
 	Orders int `json:",omitempty"`
 	// Most limits the shards that it owns. 0: all.
 	Most int `json:",omitempty"`
-	// Leaves marks a node that gives all shards back, and takes none.
+	// Leaves marks a node that gives all shards back, and takes none, or takes none yet.
 	Leaves bool `json:",omitempty"`
+	// Form is the form of jobs that the node's version creates.
+	Form int `json:",omitempty"`
 	// Refuses is the reason why the node does not work on the job. Its process has ended.
 	Refuses string `json:",omitempty"`
 }
@@ -111,11 +113,11 @@ func (n *Node) watch(signs map[string]sign) (mine int, err error) {
 	if err := n.mine(now, signs[n.Name]); err != nil {
 		return 0, err
 	}
-	signs[n.Name] = sign{ID: n.id, Beat: signs[n.Name].Beat + 1, At: now.UnixMilli(), Clock: n.offset, Orders: n.obeyed, Most: n.MaxShards, Leaves: n.leaves}
+	signs[n.Name] = sign{ID: n.id, Beat: signs[n.Name].Beat + 1, At: now.UnixMilli(), Clock: n.offset, Orders: n.obeyed, Most: n.MaxShards, Leaves: n.leaves || !n.upgraded, Form: jobForm}
 	n.fellow[n.Name] = fellow{signs[n.Name], now}
 	var rooms []int
 	for name, f := range n.fellow {
-		if name != n.Name && now.Sub(f.since) < n.job.TTL {
+		if name != n.Name && now.Sub(f.since) < n.job.TTL && (f.Form >= jobForm || !n.upgraded) {
 			rooms = append(rooms, f.room(&n.job))
 		}
 	}

@@ -128,7 +128,7 @@ func (g *Growth) take(ctx context.Context, e Engine, shard int, last func() (Ent
 		if err != nil {
 			return nil, err
 		}
-		o, err := claim(ctx, e, shard, g.By, growPatience, x, true)
+		o, err := takeOver(ctx, e, shard, g.By, growPatience, x)
 		if !errors.Is(err, ErrFenced) || ctx.Err() != nil {
 			return o, err
 		}

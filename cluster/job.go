@@ -21,6 +21,8 @@ type Job struct {
 	MaxSkew  time.Duration // maximum difference between the clocks of two nodes. 0: DefaultMaxSkew
 	Delay    time.Duration // the crawl's delay: the rest of a shard's hosts when another node takes it over
 	Settings []byte        // the crawl's settings, for the user of the nodes
+	// Form is set by Create. 0: the job was created by version 0.2.0 or before, so nodes of such a version may work on it.
+	Form int `json:",omitempty"`
 	// Doubled is the number of times that the number of shards was doubled since the job was created: it was created with
 	// Shards>>Doubled shards.
 	Doubled int `json:"-"`
@@ -48,6 +50,9 @@ const (
 	DefaultMaxSkew = 500 * time.Millisecond
 	maxShards      = 1024
 )
+
+// jobForm is the form of jobs that only nodes work on whose clocks the engine keeps.
+const jobForm = 1
 
 // Errors about jobs.
 var (
@@ -77,6 +82,7 @@ func Create(ctx context.Context, e Registers, j Job) error {
 	if j.MaxSkew == 0 {
 		j.MaxSkew = DefaultMaxSkew
 	}
+	j.Form = jobForm
 	j.Key = make([]byte, 32)
 	_, _ = rand.Read(j.Key) // never fails
 	if err := j.validate(); err != nil {

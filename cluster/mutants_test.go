@@ -81,6 +81,13 @@ var mutants = []mutant{
 	{"the ledger does not say that the engine was away", "clocks.go", "		t.Away = ledger.Clause{Name: ledger.ClauseEngine, Until: k.back}\n", "", "EngineAway"},
 	{"the rate is each node's", "rate.go", "max(k.late(), last.End+int64(max(0, r.gap-last.Gap)))", "k.late()", "CrawlsOnAnEngineShareTheirTotalRate|Sim"},
 
+	// Nodes of version 0.2.0, which ask each other for clocks.
+	{"nodes of version 0.2.0 are not waited for", "upgrade.go", "	if n.upgraded {\n", "	if true {\n", "NodesOfVersion020"},
+	{"a request of version 0.2.0 is not waited out", "upgrade.go", "rest := max(oldRest, n.job.Delay)", "rest := n.job.Delay", "NodesOfVersion020"},
+	{"an owner of version 0.2.0 is not waited for", "upgrade.go", "		if last.Seq != 0 {\n", "		if false {\n", "NodesOfVersion020"},
+	{"version 0.2.0 takes shards back", "record.go", "len(r.body)), recordVersion,", "len(r.body)), oldVersion,", "NodesOfVersion020"},
+	{"shards are kept free for a node of version 0.2.0", "fellows.go", " && (f.Form >= jobForm || !n.upgraded)", "", "NodeOfVersion020GetsNoShare"},
+
 	// The budget: I7.
 	{"pages are returned before that is committed", "budget.go", "returned := p.s.store.Offsets(ownerName)[offsetReturned]", "returned := p.returned", "PagesAreReturned"},
 	{"pages are used before the register grants them", "budget.go", "		if err = storeJSON(", "		p.learn(&g)\n		if err = storeJSON(", "BudgetModel"},

@@ -78,6 +78,7 @@ const (
 	Lost      = "lost"       // the lease has ended, or there was an error
 	Aside     = "put aside"  // an unreadable message of its inbox was moved to the dead letters; Err is the reason
 	Skewed    = "skewed"     // this machine's clock is wrong: the node gives back all shards. Shard is -1
+	Waits     = "waits"      // the node takes no shards yet, because nodes of version 0.2.0 or before may own some. Shard is -1
 )
 
 // ErrSkew means that the clock of a node is off by more than Job.MaxSkew.
@@ -107,6 +108,8 @@ type Node struct {
 	finisher finisher // used by look alone
 	watcher  watcher  // used by look alone
 	skewed   bool     // used by look alone
+	told     bool     // used by look alone: Waits was traced
+	upgraded bool     // used by look alone: no node of version 0.2.0 or before can own a shard
 	outgrown bool     // used by look alone: the shards were doubled since this node loaded the job
 
 	shards  sync.WaitGroup
@@ -176,7 +179,7 @@ func NewNode(ctx context.Context, c Config) (*Node, error) {
 	if n.job, err = LoadJob(ctx, c.Engine); err != nil {
 		return nil, err
 	}
-	n.now = n.job
+	n.now, n.upgraded = n.job, n.job.Form >= jobForm
 	return n, os.MkdirAll(dir, 0o755)
 }
 
@@ -254,7 +257,9 @@ func (n *Node) look(ctx context.Context) error {
 	n.mu.Lock()
 	n.share = mine
 	n.mu.Unlock()
-	n.takeSome(short, mine)
+	if n.upgrade(short) {
+		n.takeSome(short, mine)
+	}
 	n.giveOneBack(mine)
 	last, cancel := context.WithTimeout(ctx, n.job.TTL/6) // earlier steps may have used up the time
 	defer cancel()

@@ -17,14 +17,13 @@ const retry = 200 * time.Millisecond
 // owner appends to the journal of a shard that this node owns, until another node takes it over. It is the disk.Journal of the shard's
 // store.
 type owner struct {
-	engine  Engine
-	shard   int
-	epoch   uint64
-	node    string
-	lease   *lease
-	ctx     context.Context // ends with the process
-	opened  uint64          // sequence of the record that made the node the owner
-	doubled bool            // the shards were doubled after the journal was begun
+	engine Engine
+	shard  int
+	epoch  uint64
+	node   string
+	lease  *lease
+	ctx    context.Context // ends with the process
+	opened uint64          // sequence of the record that made the node the owner
 
 	turn chan struct{} // held by the goroutine that appends; no lock is held meanwhile
 	last uint64        // last sequence of the journal; guarded by turn
@@ -131,7 +130,7 @@ func (o *owner) append(k kind, body []byte) (Nonce, error) {
 	}
 	defer o.under.begin()()
 	sent := time.Now()
-	r := record{kind: k, epoch: o.epoch, node: o.node, at: sent, body: body, doubled: o.doubled}
+	r := record{kind: k, epoch: o.epoch, node: o.node, at: sent, body: body}
 	n := newNonce()
 	seq, err := insist(o.ctx, o.engine, o.shard, n, r.encode(), o.last, o.lease.left)
 	if err != nil {

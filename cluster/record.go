@@ -21,11 +21,11 @@ const (
 	kindClose kind = 5 // the owner has given the shard back
 )
 
-// Versions of a record. Journals whose shards were doubled use the second one, so that earlier versions of this program, which know
-// only the first, do not take such shards: they would crawl hosts of other shards.
+// Versions of a record. Nodes of version 0.2.0 and before write and know the first one only, so they take no shard whose last record is of
+// the second: see [Node.upgrade].
 const (
-	recordVersion  = 1
-	doubledVersion = 2
+	oldVersion    = 1
+	recordVersion = 2
 )
 
 // record is an entry of a journal.
@@ -35,18 +35,13 @@ type record struct {
 	node  string
 	at    time.Time // by the owner's clock
 	body  []byte
-	// doubled marks a journal whose shards were doubled.
-	doubled bool
+	old   bool // it is of oldVersion
 }
 
 var errRecord = errors.New("cluster: a record of the journal is damaged, or a newer version wrote it")
 
 func (r *record) encode() []byte {
-	version := byte(recordVersion)
-	if r.doubled {
-		version = doubledVersion
-	}
-	b := append(make([]byte, 0, 40+len(r.node)+len(r.body)), version, byte(r.kind))
+	b := append(make([]byte, 0, 40+len(r.node)+len(r.body)), recordVersion, byte(r.kind))
 	b = binary.AppendUvarint(b, r.epoch)
 	b = appendText(b, r.node)
 	b = binary.AppendVarint(b, r.at.UnixNano())
@@ -58,8 +53,8 @@ func decodeRecord(b []byte) (r record, err error) {
 	version := d.byte()
 	r.kind = kind(d.byte())
 	r.epoch, r.node, r.at = d.uint(), d.text(), time.Unix(0, d.int())
-	r.body, r.doubled = d.b, version == doubledVersion
-	if d.bad || version != recordVersion && !r.doubled || r.kind < kindOpen || r.kind > kindClose {
+	r.body, r.old = d.b, version == oldVersion
+	if d.bad || version != recordVersion && !r.old || r.kind < kindOpen || r.kind > kindClose {
 		return r, errRecord
 	}
 	return r, nil

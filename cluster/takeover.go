@@ -15,23 +15,17 @@ var ErrJournal = errors.New("cluster: the journal contradicts itself")
 
 // takeOver makes this node the owner of a shard with the given last record. The error is ErrFenced if another node was first.
 func takeOver(ctx context.Context, e Engine, shard int, node string, ttl time.Duration, last Entry) (*owner, error) {
-	return claim(ctx, e, shard, node, ttl, last, false)
-}
-
-// claim is like takeOver. doubled marks a takeover to double the shards, which all further records of the journal show.
-func claim(ctx context.Context, e Engine, shard int, node string, ttl time.Duration, last Entry, doubled bool) (*owner, error) {
 	epoch := uint64(1)
 	if last.Seq != 0 {
 		r, err := decodeRecord(last.Data)
 		if err != nil {
 			return nil, fmt.Errorf("%w: shard %d at %d", err, shard, last.Seq)
 		}
-		epoch, doubled = r.epoch+1, doubled || r.doubled
+		epoch = r.epoch + 1
 	}
 	o := newOwner(ctx, e, shard, node, ttl, last.Seq, epoch)
-	o.doubled = doubled
 	sent := time.Now()
-	r := record{kind: kindOpen, epoch: epoch, node: node, at: sent, doubled: doubled}
+	r := record{kind: kindOpen, epoch: epoch, node: node, at: sent}
 	left := func(now time.Time) time.Duration { return o.lease.life - now.Sub(sent) }
 	seq, err := insist(ctx, e, shard, newNonce(), r.encode(), last.Seq, left)
 	if err != nil {

@@ -60,7 +60,11 @@ type settings struct {
 	Program []string  `json:"program,omitempty"`
 }
 
-const settingsSchema = "amble.cluster/1"
+// Forms of settings. Version 0.2.0, which knows the first one only, refuses to work on a job of the second: see cluster.Job.Form.
+const (
+	oldSettings    = "amble.cluster/1"
+	settingsSchema = "amble.cluster/2"
+)
 
 // maxSettings limits the total bytes of settings and seeds: they are one value in the engine, which accepts at most 1 MiB.
 const maxSettings = 700 << 10
@@ -118,8 +122,8 @@ func Load(ctx context.Context, e cluster.Registers) (*Job, error) {
 		return nil, err
 	}
 	var s settings
-	if err := json.Unmarshal(c.Settings, &s); err != nil || s.Schema != settingsSchema {
-		return nil, fmt.Errorf("the job was created by another program, or another version: its settings are of the form %q, and this program knows %s", s.Schema, settingsSchema)
+	if err := json.Unmarshal(c.Settings, &s); err != nil || s.Schema != settingsSchema && s.Schema != oldSettings {
+		return nil, fmt.Errorf("the job was created by another program, or another version: its settings are of the form %q, and this program knows %s and %s", s.Schema, oldSettings, settingsSchema)
 	}
 	j := &Job{Job: c, Program: s.Program}
 	f, err := job.ParseFile("the job's settings", []byte(s.File))

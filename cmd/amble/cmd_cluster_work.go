@@ -228,8 +228,8 @@ func (t *nodeTeller) trace(e cluster.Event) {
 	n := len(t.owned)
 	t.mu.Unlock()
 	switch {
-	case e.What == cluster.Skewed:
-		t.tell(e.Err.Error())
+	case e.What == cluster.Skewed, e.What == cluster.Waits:
+		t.tell(strings.TrimPrefix(e.Err.Error(), "cluster: "))
 	case e.What == cluster.Aside:
 		t.tell(fmt.Sprintf("a message was put aside, and links in it are lost: %s; amble cluster job check names all of them", strings.TrimPrefix(e.Err.Error(), "cluster: ")))
 	case e.Err != nil && !errors.Is(e.Err, work.ErrFull):
