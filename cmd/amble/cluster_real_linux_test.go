@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -179,32 +180,32 @@ func (w *realWeb) longestPause(from, to time.Time) (longest time.Duration) {
 	return longest
 }
 
+// thisVersion is the program under test; see TestMain.
+const thisVersion = "amble"
+
 // realCluster is a cluster of three servers and three nodes.
 type realCluster struct {
 	t       *testing.T
 	dir     string
+	program string // of servers and nodes that are started
 	servers []*proc
-	started [][]string // the command line of each server
+	ports   []string // addresses of the servers: three for nodes, three for routes, three for monitors
 	urls    []string
 	nodes   map[string]*proc
 	cuts    []*cutter // between node a and the servers
 }
 
-func newRealCluster(t *testing.T, web *realWeb, limit string) *realCluster {
+// newRealCluster starts servers and nodes of a program.
+func newRealCluster(t *testing.T, web *realWeb, limit, program string) *realCluster {
 	t.Helper()
-	c := &realCluster{t: t, dir: t.TempDir(), nodes: map[string]*proc{}}
-	ports := freeAddrs(t, 6)
+	c := &realCluster{t: t, dir: t.TempDir(), program: program, nodes: map[string]*proc{}, ports: freeAddrs(t, 9)}
 	for i := range 3 {
-		c.started = append(c.started, []string{
-			"cluster", "serve", "--insecure", "--name", fmt.Sprint("s", i), "--dir", filepath.Join(c.dir, fmt.Sprint("s", i)),
-			"--listen", ports[i], "--routes-listen", ports[3+i], "--routes", strings.Join(ports[3:], ","),
-		})
-		c.urls = append(c.urls, "nats://"+ports[i])
-		c.servers = append(c.servers, launch(t, c.started[i]...))
-		c.cuts = append(c.cuts, newCutter(t, ports[i]))
+		c.urls = append(c.urls, "nats://"+c.ports[i])
+		c.servers = append(c.servers, c.serve(i))
+		c.cuts = append(c.cuts, newCutter(t, c.ports[i]))
 	}
 	create := []string{
-		"--shards", "12", "--lease", realLease.String(), "--delay", realDelay.String(), "--depth", "1000", "--scope", "any", "--archive",
+		"--shards", "12", "--lease", realLease.String(), "--delay", realDelay.String(), "--depth", "1000", "--scope", "any", "--format", "jsonl,warc",
 		"--max-pages", limit, "--max-time", "1h",
 	}
 	for _, base := range web.bases {
@@ -221,8 +222,25 @@ func newRealCluster(t *testing.T, web *realWeb, limit string) *realCluster {
 	return c
 }
 
+// do runs a command of the program for the job.
 func (c *realCluster) do(command string, args ...string) *proc {
-	return launch(c.t, append([]string{"cluster", command, "--cluster", strings.Join(c.urls, ","), "--job", "real"}, args...)...)
+	return c.start(append([]string{"cluster", command, "--cluster", strings.Join(c.urls, ","), "--job", "real"}, args...)...)
+}
+
+func (c *realCluster) start(args ...string) *proc {
+	return launchAs(c.t, exec.Command(c.program, args...))
+}
+
+// serve starts a server. Version 0.2.0 has neither of the last two flags.
+func (c *realCluster) serve(i int) *proc {
+	args := []string{
+		"cluster", "serve", "--name", fmt.Sprint("s", i), "--dir", filepath.Join(c.dir, fmt.Sprint("s", i)),
+		"--listen", c.ports[i], "--routes-listen", c.ports[3+i], "--routes", strings.Join(c.ports[3:6], ","),
+	}
+	if c.program == thisVersion {
+		args = append(args, "--insecure", "--monitor", c.ports[6+i])
+	}
+	return c.start(args...)
 }
 
 // node starts a node. Node a reaches the servers through connections that can be cut.
@@ -234,7 +252,7 @@ func (c *realCluster) node(name string) {
 			urls[i] = "nats://" + x.Addr().String()
 		}
 	}
-	c.nodes[name] = launch(c.t, "cluster", "work", "--cluster", strings.Join(urls, ","), "--job", "real", "--name", name, "-o", filepath.Join(c.dir, name), "--verbose")
+	c.nodes[name] = c.start("cluster", "work", "--cluster", strings.Join(urls, ","), "--job", "real", "--name", name, "-o", filepath.Join(c.dir, name), "--verbose")
 }
 
 // over waits until the job is over, and checks the result.
@@ -333,7 +351,7 @@ func (c *realCluster) restartServers(after time.Duration, which ...int) {
 	}
 	time.Sleep(after)
 	for _, i := range which {
-		c.servers[i] = launch(c.t, c.started[i]...)
+		c.servers[i] = c.serve(i)
 	}
 }
 
@@ -452,7 +470,7 @@ func realMakespan(t *testing.T) {
 	var took [2]time.Duration
 	for i, kill := range []bool{false, true} {
 		web := newRealWeb(t, *clusterReal)
-		c := newRealCluster(t, web, "none")
+		c := newRealCluster(t, web, "none", thisVersion)
 		until(t, "requests", func() bool { return web.count() > 0 })
 		began := time.Now()
 		if kill {
@@ -477,7 +495,7 @@ func realMakespan(t *testing.T) {
 // realServers kills and restarts all servers several times: for less time than ends the leases, and for longer.
 func realServers(t *testing.T) {
 	web := newRealWeb(t, *clusterReal)
-	c := newRealCluster(t, web, "none")
+	c := newRealCluster(t, web, "none", thisVersion)
 	for _, down := range []time.Duration{time.Second, 2 * time.Second, realLease} {
 		n := web.count()
 		until(t, "some pages", func() bool { return c.ended() || web.count() > n+10*realHosts })
@@ -504,7 +522,7 @@ func realFaults(t *testing.T, limit int) {
 	if limit > 0 {
 		pages = strconv.Itoa(limit)
 	}
-	c := newRealCluster(t, web, pages)
+	c := newRealCluster(t, web, pages, thisVersion)
 	until(t, "all nodes own shards", func() bool { return len(c.owned("a")) > 0 && len(c.owned("b")) > 0 && len(c.owned("c")) > 0 })
 	until(t, "some pages", func() bool { return c.ended() || web.count() > 10*realHosts })
 	c.running("hosts request pauses")
