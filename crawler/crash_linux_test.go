@@ -171,7 +171,7 @@ func (c *crashed) checkDurable() {
 	}
 	c.asked, c.durable = asked, map[string]bool{}
 	for line := range strings.Lines(string(committed)) {
-		if u, whole := strings.CutSuffix(line, "\n"); whole { // else the process was killed while it wrote the line
+		if u, whole := strings.CutSuffix(line, "\n"); whole { // otherwise the process was killed during the write
 			c.durable[u] = true
 		}
 	}

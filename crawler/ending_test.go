@@ -66,7 +66,7 @@ func TestForbiddenLastURLsEndTheCrawlAtOnce(t *testing.T) {
 		{"before and after allowed pages", []string{"/no/seed", "/"}, []string{"/no/1", "/yes", "/no/2", "/yes/2", "/no/3"}, 9 * time.Second},
 	} {
 		for _, durable := range []bool{false, true} {
-			if durable && len(c.seeds) == 2 { // a commit may be under way: a pause more
+			if durable && len(c.seeds) == 2 { // a commit may be under way, which takes one more pause
 				continue
 			}
 			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

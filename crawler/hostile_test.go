@@ -170,7 +170,7 @@ func crawlHostile(t *testing.T, sites []hostile) {
 func TestHostileServers(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) }) // after the server's own cleanup
 	bomb := int64(64 << 20)
-	if long.Race { // packing it takes longest
+	if long.Race { // compressing it takes longest
 		bomb = 16 << 20 // still more than the limit for a page
 	}
 	crawlHostile(t, hostileSites(t, bomb))

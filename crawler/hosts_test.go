@@ -127,7 +127,7 @@ func TestHostBudgetsOutliveTheProcess(t *testing.T) {
 				fetched[mustParse(t, u).Hostname()]++
 			}
 		}
-		if n := fetched["b.test"]; n > 11 || n < 9 { // a second for each, but for those after a restart
+		if n := fetched["b.test"]; n > 11 || n < 9 { // one second for each, except after a restart
 			t.Errorf("%d pages in 12 s", n)
 		}
 		fetched["b.test"] = 0

@@ -71,7 +71,7 @@ func TestRescoreWhileCrawling(t *testing.T) {
 					}
 					cfg.Frontier = q
 					c = newCrawler(t, w, cfg)
-					if slices.Contains(order, "/2") { // it is resumed, with 3 to 7 at -3 to -7
+					if slices.Contains(order, "/2") { // the crawl is resumed, with /3 to /7 rescored to -3 to -7
 						if n, err := c.Rescore(t.Context(), digit); n != 5 || err != nil {
 							t.Errorf("before it is resumed: %d, %v; want 5", n, err)
 						}

@@ -165,7 +165,7 @@ func (d *remainder) pages(site string) (all []string) {
 type lottery struct {
 	seeds []string
 	want  map[string][]string // by site, sorted
-	size  map[string]int      // number of entries that count
+	size  map[string]int      // number of listed pages in the site's sample frame
 }
 
 // random generates a lottery: sites without sitemaps or with several, in an index or not. These list pages of their own

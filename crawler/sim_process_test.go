@@ -173,7 +173,7 @@ func (p *process) crawl() (ending, error) {
 		return how, nil
 	case errors.Is(err, errDisk):
 		return how, err
-	case rep.Finish == crawler.FinishUnreachable: // the Run was impatient; the crawl resumes
+	case rep.Finish == crawler.FinishUnreachable: // the Run gave up early; the crawl resumes
 		return max(how, pause), nil
 	case err == nil && rep.Finish == crawler.FinishDone:
 		return none, nil
@@ -216,7 +216,7 @@ func (p *process) plan(how ending, cancel context.CancelCauseFunc) func() {
 		case kill, killRace:
 			known := p.promises()
 			p.mu.Lock()
-			if !p.dead { // what the dead one did later has no line
+			if !p.dead { // later actions of the dead process are not recorded
 				p.dead, p.known = !p.full, known // only the snapshot has what the full disk rejected
 			}
 			p.mu.Unlock()
@@ -251,7 +251,7 @@ func (p *process) killSoon(m moment, host string) {
 	rests := p.crawler.Gate().Host(host).NotBefore
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.dead { // what the dead one reports has no line
+	if !p.dead { // reports of the dead process are not recorded
 		p.late, p.rests = host, rests
 	}
 	if p.armed == m {
@@ -400,7 +400,7 @@ type promise struct {
 	politeness.HostInfo
 }
 
-// promises returns the promises of all hosts.
+// promises returns what the process's Gate knows about each host.
 func (p *process) promises() (all []promise) {
 	for _, h := range p.web.Hosts() {
 		all = append(all, promise{h.Host, p.crawler.Gate().Host(h.Host)})

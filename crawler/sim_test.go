@@ -188,7 +188,7 @@ func (s *sim) makeWeb() {
 	if s.Month || s.Lossy || s.Outage {
 		c.Faults = min(c.Faults, crawltest.PassingFaults)
 	}
-	if s.Lossy { // when its body is lost, so is what a robots.txt requests
+	if s.Lossy { // a lost robots.txt also loses its Crawl-delay
 		c.MaxDelay = -1
 	}
 	switch {
@@ -291,7 +291,7 @@ func (s *sim) setHosts(rng *rand.Rand) {
 		seen[match] = true
 	}
 	for _, h := range all {
-		if rng.IntN(3) == 0 && !s.Contactless { // where names are addresses
+		if rng.IntN(3) == 0 && !s.Contactless { // without a contact, host names are addresses
 			add(h.Name)
 			if own, ok := s.hosts[h.Host]; ok && own.PerHost > 0 {
 				s.config.Hosts[len(s.config.Hosts)-1].Delay = 20 * time.Millisecond

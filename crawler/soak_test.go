@@ -254,7 +254,7 @@ func soak(t *testing.T, hosts, hours, perURL int, open func() frontier.Frontier)
 				settled, known = heap, urls
 			}
 			varies := 128
-			if long.Race { // the engine's memory is Go's in every other process, by chance, and none otherwise
+			if long.Race { // with -race, it is random whether the engine uses Go's heap
 				varies += 4 * soakMemTable >> 10
 			}
 			if grown := heap - settled; hour > 2 && grown > (urls-known)*perURL>>10+varies {

@@ -301,7 +301,7 @@ func TestDocumentsOfASiteAreBounded(t *testing.T) {
 				n++
 			}
 		}
-		if n != 63 { // and one tdmrep.json
+		if n != 63 { // plus one tdmrep.json
 			t.Errorf("%d documents were requested", n)
 		}
 		if got := v.line(s.URL("/99")); got != "refused 200 usage_signal" {

@@ -19,7 +19,7 @@ import (
 //
 // For one claim the order is Claimed, then Waiting, or Admitted and Answered and then, for a robots.txt, Robots; a
 // URL that returns to the queue is claimed again later. Retrying or Visited is the last hook of an attempt.
-// Committed is about all visits since the commit before.
+// Committed covers all visits since the previous commit.
 type Trace struct {
 	// Claimed is called when a worker has claimed the URL, and with it its host.
 	Claimed func(c frontier.Claim)

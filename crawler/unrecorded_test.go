@@ -37,7 +37,7 @@ func (d *fullDisk) Write(line []byte) (int, error) {
 // If the end of a request cannot be recorded, its response is not a visit, because nobody could verify it. The crawl
 // ends, and the next process repeats only that request. This holds for whichever line does not fit.
 func TestAnswersThatAreNotRecordedAreNoVisits(t *testing.T) {
-	for room := range 16 { // robots.txt, six pages and one that is missing
+	for room := range 16 { // robots.txt, six pages and one 404, two lines each
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 			s := numbers(w, 6)
 			var seen visits

@@ -171,7 +171,7 @@ func (a *auditor) retryAfter(r *Request) {
 		case wt.by.ended == 0 || wt.by.ended > r.began:
 			continue // the crawler could not know it yet
 		case (crowd > 1 || wt.by.Host != r.Host) && r.Start.Equal(wt.by.End):
-			continue // nor at the same instant
+			continue // at the same instant it may not know it either
 		case r.Start.Before(wt.until):
 			v.Detail = "before " + wt.field + " was over"
 		case a.e.MaxRetryAfter > 0 && asked > a.e.MaxRetryAfter:

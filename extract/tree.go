@@ -132,7 +132,7 @@ func isFormatting(a atom.Atom) bool {
 	return false
 }
 
-// repeat returns the size of what is repeated before the next node.
+// repeat returns the size of the formatting elements that the parser repeats before the next node.
 func (f *formatting) repeat() int {
 	if !f.broken {
 		return 0

@@ -59,7 +59,7 @@ func (r *rig) resolve(url string) string {
 func TestLookupsWaitForDescriptors(t *testing.T) {
 	var freed time.Time
 	z := &zone{answer: func(host string) ([]netip.Addr, error) {
-		if time.Now().Before(freed) { // as the resolvers of package net say it
+		if time.Now().Before(freed) { // the error of the resolvers in package net
 			return nil, &net.DNSError{Err: "dial udp 127.0.0.1:53: socket: too many open files", Name: host, Server: "127.0.0.1:53"}
 		}
 		return addrs("1.1.1.1"), nil
@@ -150,7 +150,7 @@ func TestOneLookupServesAllWhoWait(t *testing.T) {
 		var wg sync.WaitGroup
 		first, cancel := context.WithTimeout(r.t.Context(), time.Second)
 		defer cancel()
-		wg.Go(func() { // who asked first may leave
+		wg.Go(func() { // the first caller may give up
 			_, err := r.f.Resolve(first, parse(r.t, "http://a.test/"))
 			if ReasonOf(err) != ReasonCanceled {
 				t.Error(err)

@@ -294,7 +294,7 @@ func TestWireLimitCountsFraming(t *testing.T) {
 		io.WriteString(c, "0\r\n\r\n")
 	})
 	p := newRig(t, Config{MaxBody: 200_000, WireSlack: 10_000}).page(url)
-	if p.Truncated != reasonLength || len(p.Body) > (210_000+(8<<10))/6 { // and one read
+	if p.Truncated != reasonLength || len(p.Body) > (210_000+(8<<10))/6 { // plus one read
 		t.Fatalf("%d bytes, truncated %q", len(p.Body), p.Truncated)
 	}
 }

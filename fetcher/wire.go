@@ -18,7 +18,7 @@ var (
 // above TLS, where it sees the messages; for HTTP/2 below TLS, where it only sees that bytes are sent.
 type wire struct {
 	net.Conn
-	h1 bool // HTTP/1.1: one message at a time and nothing else
+	h1 bool // HTTP/1.1: the connection carries only one message at a time
 
 	mu    sync.Mutex
 	turn  *turn // the exchange that uses the connection; nil while it is idle

@@ -41,7 +41,7 @@ func TestQueueOrder(t *testing.T) {
 				rec := make([]byte, 8+r.IntN(size))
 				binary.LittleEndian.PutUint64(rec, arrival)
 				var bits uint64
-				for i := 8; i < len(rec); i++ { // alike in places
+				for i := 8; i < len(rec); i++ { // similar to other records in places
 					if i%32 == 8 {
 						bits = r.Uint64()
 					}

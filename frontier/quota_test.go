@@ -38,7 +38,7 @@ func TestQuotaInAll(t *testing.T) {
 	}
 	add(t, m, 0, requests(t, "http://h%d.test/", 4, 5)...) // a claimed URL is pending
 	again := frontier.Settlement{Again: &frontier.Again{}}
-	if err := m.Settle(t.Context(), c, again); err != nil { // what is in comes back in
+	if err := m.Settle(t.Context(), c, again); err != nil { // a claimed URL returns even to a full queue
 		t.Fatal(err)
 	}
 	if s := m.Stats(); s != (frontier.Stats{Queued: 4, Rejected: 3, Hosts: 4}) {

@@ -23,7 +23,7 @@ func secretsOf(k *Key) [][]byte {
 	return [][]byte{
 		seed, []byte(hex.EncodeToString(seed)), []byte(base64.StdEncoding.EncodeToString(seed)[:42]),
 		[]byte(base64.RawURLEncoding.EncodeToString(seed)[:42]), []byte(strings.Trim(fmt.Sprintf("%d", seed[:6]), "[]")),
-		[]byte(base64.StdEncoding.EncodeToString(append([]byte{32}, seed...))[2:44]), // from PKCS #8
+		[]byte(base64.StdEncoding.EncodeToString(append([]byte{32}, seed...))[2:44]), // base64 of the seed within a PKCS #8 file
 	}
 }
 

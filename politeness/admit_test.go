@@ -112,7 +112,7 @@ func TestOnlyAnAdmittedRequestCountsAsUse(t *testing.T) {
 }
 
 func TestRobotsIsRequestedByOneAtATime(t *testing.T) {
-	inBubble(t, func(t *testing.T) { // an own host may have several requests, but not for this
+	inBubble(t, func(t *testing.T) { // an own host allows several requests, but only one for robots.txt
 		b := newClient(t, Config{Delay: NoDelay, OwnHosts: func(string) int { return 4 }})
 		p := b.must("https://a.test/1")
 		if w := b.wait("https://a.test/2", someAddr); w.Clauses[0].Name != ledger.ClauseBusy || !w.Until.After(time.Now()) {

@@ -90,7 +90,7 @@ func TestRulesThatHaveDecidedNothingYetAreKept(t *testing.T) {
 			b.send(p, 0, Reply{Status: 200, Body: []byte("User-agent: *\nDisallow: /no\n")})
 		}
 		time.Sleep(time.Second)
-		for i := range 20 { // one page each, or nothing would ever be fetched
+		for i := range 20 { // one page for each file, otherwise nothing would be fetched
 			if p, err := b.admit(fmt.Sprintf("https://h%d.test/", i), addrOf(i)); err != nil || p.Purpose() != Page {
 				t.Fatal(p, err)
 			}

@@ -279,7 +279,7 @@ func randomReply(rng *rand.Rand) Reply {
 		return Reply{Err: errors.New("reset")}
 	case 1:
 		header["Retry-After"] = []string{[]string{"0", "7", "200"}[rng.IntN(3)]}
-		if rng.IntN(3) == 0 { // a date, by a clock that may be behind
+		if rng.IntN(3) == 0 { // a date, from a clock that may be slow
 			clock := time.Now().Add(-time.Duration(rng.IntN(2)*rng.IntN(3600)) * time.Second).UTC()
 			header["Date"] = []string{clock.Format(http.TimeFormat)}
 			header["Retry-After"] = []string{clock.Add(time.Duration(rng.IntN(200)) * time.Second).Format(http.TimeFormat)}

@@ -103,7 +103,7 @@ func TestAPermitExpiresByEitherClock(t *testing.T) {
 	const life = 10 * time.Second
 	for name, c := range map[string]struct {
 		ttl   time.Duration
-		claim time.Duration // until its deadline
+		claim time.Duration // time until the claim's deadline
 		set   time.Duration // wall clock change between the claim and the Permit
 	}{
 		"by its own time":                      {ttl: life},

@@ -104,7 +104,7 @@ func (l *life) body(sha string) ([]byte, error) {
 func (l *life) kill() (restored, lived *client) {
 	for _, id := range slices.Sorted(maps.Keys(l.flying)) {
 		p := l.flying[id]
-		if !p.p.started.Load() { // nothing of it was sent, and no ledger has it
+		if !p.p.started.Load() { // not sent, so not in the ledger
 			l.gate.Report(p, Reply{Aborted: true})
 			delete(l.flying, id)
 		}
@@ -159,7 +159,7 @@ func TestP9AKillShortensNoWait(t *testing.T) {
 	}
 }
 
-// noLess reports every restriction that is weaker in the restored Gate than in the one that lived on.
+// noLess reports every restriction that is weaker in the restored Gate than in the one that was not killed.
 func noLess(t *testing.T, restored, lived *Gate) {
 	t.Helper()
 	now := time.Now()
@@ -220,7 +220,7 @@ func noLessOrigin(t *testing.T, key string, is, was *origin) {
 	if is == nil {
 		is = new(origin)
 	}
-	if is.failures() > was.failures() && !is.known { // a name without address, while a Permit was out that has no line
+	if is.failures() > was.failures() && !is.known { // a name had no address while an unrecorded Permit was outstanding
 		return
 	}
 	if is.known != was.known || is.givenUp != was.givenUp || is.status != was.status || is.requestedDelay != was.requestedDelay ||

@@ -177,7 +177,7 @@ func TestRetryAfterOnRedirectDelaysTarget(t *testing.T) {
 			t.Errorf("the hop of a robots.txt waits %v for %q", d, clause)
 		}
 	})
-	inBubble(t, func(t *testing.T) { // what is about to be sent to the target is not sent
+	inBubble(t, func(t *testing.T) { // a request about to be sent to the target is stopped
 		b := newClient(t, Config{})
 		b.ready("https://a.test/", "")
 		b.answerAt("https://b.test/", other, Reply{Status: 404})

@@ -211,7 +211,7 @@ func TestP8ARobotsTxtThatIsFetchedAgainSaysWhatItWaitedFor(t *testing.T) {
 			}
 		}
 	})
-	inBubble(t, func(t *testing.T) { // a hop of a redirect waits for its host alone, and so does another origin of the host
+	inBubble(t, func(t *testing.T) { // a redirect's hop waits only for its host, and so does another origin of the host
 		b := newClient(t, Config{})
 		b.send(b.must("https://a.test/"), 0, Reply{Status: 503})
 		time.Sleep(time.Second)

@@ -81,7 +81,7 @@ func TestATurnThatIsNotTakenPassesSoon(t *testing.T) {
 func TestWaitingForATurnIsNoFailure(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})
-		for n := range 7 { // the pauses before the eighth attempt are 936 s together
+		for n := range 7 { // the pauses before the eighth attempt add up to 936 s
 			time.Sleep(time.Hour)
 			p, err := b.admit("http://a.test/", someAddr)
 			if err != nil {

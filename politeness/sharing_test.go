@@ -65,7 +65,7 @@ func TestRandomCrawlsShareHosts(t *testing.T) {
 							host, addr := fmt.Sprintf("h%d.test", h), addrOf(1+h%nAddrs)
 							for n := range calls {
 								p := b.patient(fmt.Sprintf("http://%s/%d", host, n), addr.String())
-								if rng.IntN(10) == 0 { // it is not used
+								if rng.IntN(10) == 0 { // the Permit is not used
 									b.gate.Report(p, Reply{Aborted: true})
 									continue
 								}

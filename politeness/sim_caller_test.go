@@ -218,14 +218,14 @@ func (f *flight) begin(g politeness.Grant) bool {
 // await waits for the response, or gives up earlier.
 func (f *flight) await(a *answer) {
 	switch {
-	case f.once(40): // forgotten: its host is held as long as the process lives
+	case f.once(40): // never reported, so its host is blocked as long as the process lives
 		f.after(f.upTo(time.Second), func() { f.want(f.web.page()) })
 	case f.once(10):
 		f.after(f.upTo(a.took), func() { f.report(politeness.Reply{Aborted: true, Err: errors.New("canceled")}, nil) })
 	default:
 		f.after(a.took, func() {
 			r := a.reply()
-			if f.once(4) { // what the client takes for the first byte is later than what the ledger does
+			if f.once(4) { // the client notices the first byte later than the ledger
 				r.Written = f.use.began.Add(f.upTo(time.Since(f.use.began)))
 			}
 			late := time.Duration(0)

@@ -65,7 +65,7 @@ func (d *disk) Write(line []byte) (n int, err error) {
 	if d.rng.IntN(12) == 0 && d.taking == nil {
 		d.taking = make(chan []byte, 1)
 		go func() { d.taking <- d.take() }()
-		for range 8 { // so that it comes as far as it can while the line is not whole
+		for range 8 { // gives the snapshot a chance to run while the line is incomplete
 			runtime.Gosched()
 		}
 	}
@@ -109,8 +109,8 @@ func (d *disk) latest() saved {
 	return saved{}
 }
 
-// open cuts the ledger back to its complete lines, as the next process finds it, with torn, an incomplete line of the
-// process before, after them. It returns the size of the complete lines in bytes.
+// open removes an incomplete last line from the ledger, as the next process does. torn is an incomplete line that
+// the previous process left behind. It returns the size of the complete lines in bytes.
 func (d *disk) open(torn string) (size int64, lines io.ReadSeeker) {
 	d.silent = false
 	if d.path == "" {

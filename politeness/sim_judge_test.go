@@ -346,7 +346,7 @@ func (j *judge) restart(replayed bool, s saved, lost map[*robotsFile]bool) {
 			j.past[i].durable = true
 		}
 	}
-	for _, u := range j.uses { // cut off: it is unknown when the server was done
+	for _, u := range j.uses { // interrupted, so it is unknown when the server was done
 		if began := u.began; replayed && !began.IsZero() && (!u.over || u.ended >= s.facts) || !replayed && u.dialled && !u.over && !u.lapsed(now, j.config.PermitTTL) {
 			j.happened(true, func(l *law) { l.over(u, now, began, politeness.Reply{Aborted: true}, nil, true) })
 			j.past[len(j.past)-1].cut = u

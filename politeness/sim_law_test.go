@@ -207,7 +207,7 @@ func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer, r
 				h.gone = politeness.ReasonChallenge
 			}
 		}
-	case recorded: // else nothing gets shorter
+	case recorded: // without a ledger line, no wait gets shorter
 		if !u.robots {
 			h.walls = 0
 		}
@@ -224,7 +224,7 @@ func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer, r
 		h.hold = later(h.hold, from.Add(a.wait))
 		if a.wait > l.config.MaxRetryAfter {
 			h.gone = politeness.ReasonRetryAfter
-		} else if a.to != "" && !r.Aborted && a.wait+a.ahead <= l.config.MaxRetryAfter { // where it leads waits, too
+		} else if a.to != "" && !r.Aborted && a.wait+a.ahead <= l.config.MaxRetryAfter { // the redirect's target waits, too
 			target := l.host(mustParse(a.to))
 			target.hold = later(target.hold, from.Add(a.wait))
 		}
@@ -242,7 +242,7 @@ func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer, r
 		}
 		l.answered(u, at, tried, r, a)
 	}
-	if o := l.origin(u.wanted); u.robots && !recorded { // it binds nobody, nor does the copy before
+	if o := l.origin(u.wanted); u.robots && !recorded { // neither this response nor an earlier copy counts
 		o.known, o.served = false, false
 	}
 	l.rest(u, at)
@@ -251,7 +251,7 @@ func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer, r
 // late handles the end of a connection that was held for longer than its Permit lasted. It causes a pause, and possibly
 // more, depending on the requests before it.
 func (l *law) late(u *use, at time.Time) {
-	if u.own <= 1 { // of several places it is unknown which
+	if u.own <= 1 { // with several slots, it is unknown which one it used
 		l.rest(u, at)
 	}
 	if u.robots {
@@ -372,7 +372,7 @@ func (l *law) forgive() {
 		h.gone, h.failures, h.failing, h.walls = "", 0, time.Time{}, 0
 	}
 	for _, o := range l.origins {
-		if o.attempts > 0 { // given up, or perhaps not: there may be a copy, and other processes do not know of this
+		if o.attempts > 0 { // perhaps given up: a copy may exist, and other processes do not know about these attempts
 			o.gone, o.doubtful, o.attempts, o.retryAt = false, true, 0, time.Time{}
 		}
 	}

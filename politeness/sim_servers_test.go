@@ -165,7 +165,7 @@ func (w *web) answer(u weburl.URL) *answer {
 		w.content(s, a)
 	case u.Path() == "/robots.txt":
 		w.robots(s, &s.sites[len(u.Scheme())-len("http")], a)
-	default: // a hop
+	default: // the path of a redirect's hop
 		w.robots(s, &site{maze: strings.HasPrefix(u.Path(), "/maze")}, a)
 	}
 	w.challenge(s, a)

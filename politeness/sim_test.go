@@ -126,7 +126,7 @@ func (h *history) randomConfig() politeness.Config {
 	if rng.IntN(8) == 0 {
 		from := time.Duration(rng.IntN(48)) * 30 * time.Minute
 		c.Hours = politeness.Hours{{From: from, To: (from + 5*time.Hour) % (24 * time.Hour)}}
-		for at := time.Duration(0); at < time.Hour; at += 3 * time.Minute { // two minutes of three
+		for at := time.Duration(0); at < time.Hour; at += 3 * time.Minute { // two of every three minutes
 			c.Hours = append(c.Hours, politeness.Window{From: at, To: at + time.Minute})
 		}
 		if h.odd.IntN(2) == 0 {
@@ -359,7 +359,7 @@ func (h *history) check() {
 			h.judge.wrong("P10: no line for the request for %s at %s, %s", e.URL, e.Addr, e.Written)
 		}
 	}
-	if len(h.lost) == 0 && !h.disk.lacking { // else it misses what the crawl knew, or knows what that did not
+	if len(h.lost) == 0 && !h.disk.lacking { // otherwise the auditor and the crawl know different facts
 		h.audit(all)
 	}
 }

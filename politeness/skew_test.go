@@ -71,7 +71,7 @@ func TestALedgerOfTheFutureStallsNothing(t *testing.T) {
 				if snapshot == "new" || snapshot == "alone" {
 					l.snapshot = b.gate.Snapshot()
 				}
-				if snapshot == "alone" { // of a crawl that keeps no ledger
+				if snapshot == "alone" { // a crawl without a ledger
 					l.ledger.Reset()
 				}
 			})

@@ -33,7 +33,7 @@ func TestP9ASnapshotShortensNoWait(t *testing.T) {
 			}
 			c.Snapshot = snapshot
 			restored := newClient(t, c)
-			for _, p := range flying { // cut off when the process ended
+			for _, p := range flying { // interrupted when the process ended
 				old.gate.Report(p, Reply{Aborted: true})
 			}
 

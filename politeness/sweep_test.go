@@ -23,7 +23,7 @@ func TestIdleHostsAreForgotten(t *testing.T) {
 			time.Sleep(30 * time.Minute)
 			most = max(most, len(b.gate.hosts)+b.gate.pacer.size())
 		}
-		if most > 6*49 { // what a day and a half keeps: three clocks each, doubled between sweeps
+		if most > 6*49 { // hosts of a day and a half, three clocks each, doubled between sweeps
 			t.Errorf("%d clocks kept for hosts that are done", most)
 		}
 	})
@@ -107,7 +107,7 @@ func (b *client) mintSame(p Permit) Permit {
 	defer g.mu.Unlock()
 	h, target := g.host(p.p.wanted), g.host(p.p.url)
 	c := g.clocks(now, target, p.p.url, p.p.addr)
-	if c.addr != nil { // another Gate has other lines
+	if c.addr != nil { // another Gate has other waiting requests
 		c.addr.line, c.addr.tickets = nil, nil
 	}
 	if c.domain != nil {

@@ -52,7 +52,7 @@ func linesForParse(t testing.TB) (all []string) {
 // changed it, or if it is not a valid line.
 func TestParseIsAsEncodingJSON(t *testing.T) {
 	var p Parser
-	for range 2 { // with nothing remembered, and with everything
+	for range 2 { // with an empty Parser, and with one that remembers all texts
 		for _, line := range linesForParse(t) {
 			compare(t, &p, []byte(line))
 		}
@@ -80,7 +80,7 @@ func compare(t *testing.T, p *Parser, line []byte) {
 	}
 }
 
-// TestShort: fields that Short skips are still validated, and all others are the same.
+// TestShort: fields that Short skips are still validated, and all other fields are read as usual.
 func TestShort(t *testing.T) {
 	p := Parser{Short: true}
 	leave := func(r *Record) {
@@ -141,7 +141,7 @@ func TestParseOfChangedLines(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(rt, "changes") {
 			at := rapid.IntRange(0, len(line)).Draw(rt, "at")
 			cut := min(len(line)-at, rapid.SampledFrom([]int{0, 0, 0, 1, 1, 2, 9, 30}).Draw(rt, "cut"))
-			if rapid.Bool().Draw(rt, "member") { // where members begin
+			if rapid.Bool().Draw(rt, "member") { // at the beginning of a member
 				if n := bytes.IndexByte(line[at:], ','); n >= 0 {
 					at, cut = at+n, 0
 				}

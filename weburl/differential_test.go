@@ -38,7 +38,7 @@ func checkReference(t rapid.TB, base URL, ref string) {
 		ok = refErr != nil || want.Scheme() != "http" && want.Scheme() != "https"
 	case reason == ReasonSyntax:
 		ok = refErr != nil
-	case refErr != nil: // not ok, ok for the reference only, or another reason
+	case refErr != nil: // rejected by this package only, by the reference only, or with another reason
 	case reason == ReasonCredentials:
 		ok = want.Username() != "" || want.Password() != ""
 	default:

@@ -47,7 +47,7 @@ func (p *pages) links(b *testing.B) []frontier.Request {
 	rs := make([]frontier.Request, pageLinks)
 	for i := range rs {
 		n := p.made
-		if i%2 == 1 && n > 0 { // of the last thousand pages as often as of all
+		if i%2 == 1 && n > 0 { // half of the links are from the last thousand pages
 			back := n
 			if i%4 == 1 {
 				back = min(n, 1000*pageLinks/2)

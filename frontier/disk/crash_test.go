@@ -166,7 +166,7 @@ func TestCrashAtEveryChange(t *testing.T) {
 	all := 0
 	for st := range states {
 		all++
-		if r.IntN(long.N(10, 3)) > 0 { // a third of them is enough of a wait
+		if r.IntN(long.N(10, 3)) > 0 { // trying a third of them takes long enough
 			continue
 		}
 		changes++

@@ -28,7 +28,7 @@ import (
 func TestFullDisk(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "/crawl/x", Err: syscall.ENOSPC}
 	whole, step := false, int64(6)
-	if long.Race { // each store takes its time, because the engine checks itself then
+	if long.Race { // with -race the engine checks itself, so each store is slow
 		step = 1
 	}
 	for changes := int64(0); !whole; changes += 1 + changes/step {
@@ -188,7 +188,7 @@ func resumed(dir string) (err error) {
 		return err
 	}
 	defer func() {
-		if cerr := s.Close(); err == nil { // else the same once more
+		if cerr := s.Close(); err == nil { // otherwise it is the same error
 			err = cerr
 		}
 	}()

@@ -42,7 +42,7 @@ func TestCopyWithoutURLs(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := frontier.Checkpoint{Owner: "cluster", Offsets: map[string]int64{"shards": 2}}
-		err = k.Part(Part{Host: isEven, Checkpoint: c}, func(group []byte) error { // removes all that the child had
+		err = k.Part(Part{Host: isEven, Checkpoint: c}, func(group []byte) error { // removes everything from the child
 			_, err := child.Append(group)
 			return err
 		})
@@ -107,7 +107,7 @@ func TestCopyWithoutURLsRefusesRubbish(t *testing.T) {
 	}
 	group := q.groups[len(q.groups)-1]
 	count := append([]byte(nil), group...)
-	count[8]++ // of its entries
+	count[8]++ // number of entries
 	kind := append([]byte(nil), group...)
 	kind[12] = 2 // makes the first entry a merge
 	for name, b := range map[string][]byte{"text": []byte("rubbish"), "cut": group[:len(group)-1], "count": count, "kind": kind, "empty": nil} {

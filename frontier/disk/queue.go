@@ -27,7 +27,7 @@ type head struct {
 	reading *reading // not nil: a goroutine is reading entries from disk
 	late    []entry  // entries that became claimable since the reading began
 	size    int      // bytes of entries
-	counted int      // the size that heads has counted
+	counted int      // the part of size that heads has counted
 	newer   *host    // neighbours in heads, if there are entries
 	older   *host
 	listed  bool

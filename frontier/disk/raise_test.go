@@ -74,7 +74,7 @@ func TestClaimWaitsForARaise(t *testing.T) {
 		}
 		claimed <- c
 	}()
-	for range 1000 { // time to go wrong
+	for range 1000 { // gives a wrong claim time to happen
 		runtime.Gosched()
 	}
 	select {

@@ -41,14 +41,14 @@ func TestTablesOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := openTables(t, dir)
-	for range 100_000 { // the engine closes what gives way in the background
+	for range 100_000 { // the engine closes evicted tables in the background
 		if open <= 2 {
 			break
 		}
 		open = openTables(t, dir)
 	}
 	t.Logf("%d of %d tables are open", open, len(tables))
-	if open > 2 { // and one that is about to be closed
+	if open > 2 { // one more may be about to be closed
 		t.Errorf("%d of %d tables are open", open, len(tables))
 	}
 }

@@ -268,7 +268,7 @@ func (n *naive) Take(ctx context.Context, rs []frontier.Request, c frontier.Chec
 		n.mu.Unlock()
 		time.Sleep(time.Microsecond)
 		n.mu.Lock()
-		if n.closed { // the process is dead, and what it had belongs to the next
+		if n.closed { // the process is dead, and its data belongs to the next one
 			return 0, frontier.ErrClosed
 		}
 	}

@@ -27,7 +27,7 @@ func TestStdoutEscapesAcrossWrites(t *testing.T) {
 	}
 	var out bytes.Buffer
 	s := &Stdout{w: &out}
-	for _, b := range []byte("\x9b31m \xff\xc2 x\n") { // no UTF-8: to some terminals they are controls
+	for _, b := range []byte("\x9b31m \xff\xc2 x\n") { // invalid UTF-8, which some terminals take for control characters
 		if _, err := s.Write([]byte{b}); err != nil {
 			t.Fatal(err)
 		}

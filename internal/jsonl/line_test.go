@@ -62,7 +62,7 @@ func TestMemoryDoesNotGrowWithLine(t *testing.T) {
 		if !errors.As(err, &bad) || bad.Line != 2 || !errors.Is(err, jsonl.ErrTooLong) || !strings.Contains(err.Error(), "longer than 16777216 bytes") {
 			t.Errorf("%s: a longer line: %v", name, err)
 		}
-		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 10*jsonl.MaxLine { // what append copies
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 10*jsonl.MaxLine { // allows for the copies of append
 			t.Errorf("%s: a line of %d bytes took %d", name, 20*jsonl.MaxLine, allocated)
 		}
 		if err := read(io.MultiReader(strings.NewReader("1\n2\n"), &spaces{jsonl.MaxLine + 1})); name != "ReadLine" && err != nil {

@@ -78,7 +78,7 @@ type request struct {
 	failures      int           // of a robots.txt: consecutive attempts that failed, this one included
 	copied        bool          // not a request: a robots.txt that another crawl had requested
 	late          bool          // its response came after another process had taken over
-	unstored      bool          // its response came after its process had stored anything for the last time
+	unstored      bool          // its response came after the last time that its process stored anything
 }
 
 // heard returns the time at which the crawler learned of the end of the request. The request must have an end.

@@ -33,7 +33,7 @@ func TestEachRowHasAPage(t *testing.T) {
 	for _, r := range challenge.Rows() {
 		body := recorded(t, pages[r.Name])
 		for _, status := range []int{200, 202, 403, 503} {
-			for _, before := range []string{"", "<p>_PyxfI,_PyxfI"} { // bytes of hints
+			for _, before := range []string{"", "<p>_PyxfI,_PyxfI"} { // bytes that also occur in hints
 				if got := challenge.Of(status, nil, []byte(before+body)); got != r.Name {
 					t.Errorf("%s, %d: %q", r.Name, status, got)
 				}

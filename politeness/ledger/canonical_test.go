@@ -63,7 +63,7 @@ func TestBothWaysOfReadingAgree(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(t, "changes") {
 			at := rapid.IntRange(0, len(line)).Draw(t, "at")
 			cut := min(len(line)-at, rapid.SampledFrom([]int{0, 0, 0, 1, 1, 2, 9, 30}).Draw(t, "cut"))
-			if rapid.Bool().Draw(t, "member") { // where members begin
+			if rapid.Bool().Draw(t, "member") { // at the beginning of a member
 				if n := bytes.IndexByte(line[at:], ','); n >= 0 {
 					at, cut = at+n, 0
 				}
@@ -95,7 +95,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		p, got := new(Parser), new(Entry)
-		for range 2 { // with nothing remembered, and with everything
+		for range 2 { // with an empty Parser, and with one that remembers all texts
 			agree(t, p, line, got)
 		}
 	})

@@ -115,7 +115,7 @@ func TestOldRobotsFilesArePruned(t *testing.T) {
 	if err != nil || len(left) != 2 || left[0].Name() != "newer" || left[1].Name() != "newest" {
 		t.Errorf("left: %v, %v", left, err)
 	}
-	if at := readDropped(state); at.Sub(begun.Add(-4*time.Hour)).Abs() > time.Minute { // not that of the unfinished one
+	if at := readDropped(state); at.Sub(begun.Add(-4*time.Hour)).Abs() > time.Minute { // not the time of the incomplete entry
 		t.Errorf("files were dropped up to %v", at)
 	}
 	if _, ok := process(t, filepath.Join(state, "other")).Robots(politeness.RobotsKey{Origin: "https://a.example"}); ok {

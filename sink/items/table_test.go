@@ -177,7 +177,7 @@ func modelled(t *testing.T, d items.Dialect, db *sql.DB, seed uint64) {
 			if n, err := table.Sync(t.Context()); err != nil || n != count(job) {
 				t.Fatalf("seed %d: %d, %v, want %d", seed, n, err, count(job))
 			}
-		case k == 6: // killed: what was pending is lost
+		case k == 6: // killed: pending rows are lost
 			tables[job], pending[job] = open(job), nil
 		default:
 			to := rng.Int64N(count(job) + 1)

@@ -196,7 +196,7 @@ func TestFilesAreStoredAfterTheirCommit(t *testing.T) {
 		}
 		synctest.Wait()
 		wantStored(t, dir, to, "pages-000000000001-000000000003.jsonl", "pages-000000000004-000000000005.jsonl")
-		if err := s.Restore(t.Context(), 4); err != nil { // of an earlier state of the crawl
+		if err := s.Restore(t.Context(), 4); err != nil { // an earlier state of the crawl
 			t.Fatal(err)
 		}
 		synctest.Wait()

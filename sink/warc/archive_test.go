@@ -24,7 +24,7 @@ func answerOf(i int) *sink.Exchange {
 		Head:    []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-N: 1\r\n\r\n"), Body: fmt.Appendf(nil, "<title>%d</title>", i),
 	}
 	switch i % 5 {
-	case 1: // the same payload as of 0, 5, 10, …
+	case 1: // same payload as records 0, 5, 10, …
 		x.Body = fmt.Appendf(nil, "<title>%d</title>", i-1)
 	case 2:
 		x.Head = []byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n")
@@ -66,7 +66,7 @@ func TestArchiveFindsWhatWasWritten(t *testing.T) {
 				switch {
 				case !indexed:
 					err = os.Remove(name)
-				case i == 1: // as of a process that was killed
+				case i == 1: // as after a kill
 					err = os.Truncate(name, 1000)
 				}
 				if err != nil {

@@ -100,7 +100,7 @@ func (l *life) live() error {
 // TestStoppedBetweenAnyTwoChangesOfTheDisk stops the process, or fails once, at each change of the disk.
 func TestStoppedBetweenAnyTwoChangesOfTheDisk(t *testing.T) {
 	step := 1
-	if long.Race { // it is one goroutine
+	if long.Race { // there is only one goroutine
 		step = 5
 	}
 	for _, once := range []bool{false, true} {
