@@ -90,13 +90,16 @@ func (c *jobsCmd) names(a *app, jobs []kept.Job) error {
 	return nil
 }
 
-// list prints the jobs with three lines each: the name, the seed, and a suggested command.
+// list prints the jobs with some lines each: the name, the seed, the error that stopped it, and a suggested command.
 func (c *jobsCmd) list(a *app, jobs []kept.Job, total string) error {
 	for i := range jobs {
 		j := &jobs[i]
 		seed := ""
 		if len(j.Seeds) > 0 {
 			seed = "  " + cli.Printable(j.Seeds[0]) + cli.AndMore(len(j.Seeds)-1) + "\n"
+		}
+		if why, _, _ := strings.Cut(j.Error, "\n"); why != "" {
+			seed += "  error: " + cli.Printable(why) + "\n"
 		}
 		_, err := fmt.Fprintf(a.out, "%s: %s, %s, %s, %s ago\n%s  %s\n", cli.Printable(j.Name), j.StateText(), cli.Plural(j.Pages, "page"), cli.Bytes(j.Bytes),
 			ageText(time.Since(j.Last)), seed, c.next(j))

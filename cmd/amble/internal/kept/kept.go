@@ -135,7 +135,8 @@ func Name(dir string) string {
 type Job struct {
 	Name  string    `json:"name"`
 	Dir   string    `json:"dir"`
-	State string    `json:"state"` // finished, running, killed, stopped, limit, failed or empty
+	State string    `json:"state"`           // finished, running, killed, stopped, limit, failed or empty
+	Error string    `json:"error,omitempty"` // that ended its last process
 	Seeds []string  `json:"seeds,omitempty"`
 	Pages int       `json:"pages"`
 	Left  int       `json:"left"` // URLs still queued when the last process ended
@@ -192,7 +193,7 @@ func read(dir string) Job {
 	case m.Finish.Limit():
 		j.State = "limit"
 	case last.Error != "":
-		j.State = "failed"
+		j.State, j.Error = "failed", last.Error
 	default:
 		j.State = "stopped"
 	}
