@@ -99,7 +99,7 @@ func TestBatchesAreOfLimitedSize(t *testing.T) {
 }
 
 // A sender whose lease or context has ended stops waiting. The others wait, and their links are sent.
-func TestWhoLeavesABatchLeavesTheOthers(t *testing.T) {
+func TestSenderThatLeavesABatchDoesNotAffectOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &postbox{away: true}
 		b := batchesOn(p)

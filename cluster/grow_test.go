@@ -199,9 +199,9 @@ func (b besides) Now(ctx context.Context) (time.Time, error) {
 	return b.Conn.Now(ctx)
 }
 
-// TestGrowBesidesOthers checks that if two operators double the shards at once, one succeeds, and that none does if a node may have taken
-// over a shard. Doubled shards are not changed again.
-func TestGrowBesidesOthers(t *testing.T) {
+// TestOnlyOneConcurrentGrowSucceeds checks that if two operators double the shards at once, one succeeds, and that none does if a node may
+// have taken over a shard. Doubled shards are not changed again.
+func TestOnlyOneConcurrentGrowSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stopped(t, 2)
 		shards := func(want int) {

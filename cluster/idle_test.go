@@ -62,7 +62,7 @@ func holdPage(ctx context.Context, sh *cluster.Shard) error {
 
 // An owner may give its shard back before it answers whether it is idle. This attempt to end the job is then given up, and the next owner
 // answers the next attempt.
-func TestWhoIsAskedMayBeGone(t *testing.T) {
+func TestOwnerMayLeaveBeforeItAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()
 		e := s.Connect()

@@ -85,7 +85,7 @@ func TestInboxesAreReadWhenSomethingArrives(t *testing.T) {
 
 // A shard that has URLs to crawl reads its inbox every five seconds in a job of many shards, however much arrives, and every second in a
 // job of a few.
-func TestBusyShardsReadTheirInboxSeldom(t *testing.T) {
+func TestBusyShardsReadTheirInboxRarely(t *testing.T) {
 	for shards, tc := range map[int]struct {
 		late  int64 // unread messages, if one arrives each second
 		reads int64 // reads in a minute

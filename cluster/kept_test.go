@@ -34,9 +34,9 @@ func partOf(t *testing.T, ctx context.Context, store cluster.ClockStore, id, gon
 	return k
 }
 
-// TestGateThatIsAloneSeldomAsksTheEngine checks that the clocks of a host and an address are not stored twice for each request. Each turn
+// TestSingleGateRarelyAsksTheEngine checks that the clocks of a host and an address are not stored twice for each request. Each turn
 // of a gate that comes after more than a second is reported to the engine.
-func TestGateThatIsAloneSeldomAsksTheEngine(t *testing.T) {
+func TestSingleGateRarelyAsksTheEngine(t *testing.T) {
 	for delay, most := range map[time.Duration]int64{100 * time.Millisecond: 12, time.Second: 2 * 32} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &counted{ClockStore: mem.New().Connect().Clocks()}
@@ -53,8 +53,8 @@ func TestGateThatIsAloneSeldomAsksTheEngine(t *testing.T) {
 	}
 }
 
-// TestWhoComesWhileAClockIsKeptGetsATurn checks this for a gate that makes requests all the time, and for one that does not return.
-func TestWhoComesWhileAClockIsKeptGetsATurn(t *testing.T) {
+// TestNewcomerGetsATurnWhileAClockIsHeld has a newcomer wait for a gate that makes requests all the time, and for one that does not return.
+func TestNewcomerGetsATurnWhileAClockIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
 		k := partOf(t, t.Context(), server.Connect().Clocks(), "p", "")

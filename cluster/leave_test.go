@@ -15,7 +15,7 @@ import (
 
 // Shards that a stopping node gives back are taken by another one at once: it need not wait for the TTL, during which the node is silent.
 // Another process may then have its name.
-func TestOthersTakeWhatIsGivenBack(t *testing.T) {
+func TestReturnedShardsAreTakenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()
 		if err := cluster.Create(t.Context(), s.Connect(), cluster.Job{Shards: 4}); err != nil {

@@ -60,11 +60,11 @@ var mutants = []mutant{
 	{"a clock whose holder is silent is free", "clock.go", "h != nil && h.Until <= now {\n		c.done(h.Turn, h.party, h.Until, h.Until+int64(h.Rest))", "h != nil {\n		c.done(h.Turn, h.party, now, now+int64(h.Rest))", "KilledProcess|JobsOn"},
 	{"a clock whose holder was silent does not rest", "clock.go", "c.done(h.Turn, h.party, h.Until, h.Until+int64(h.Rest))", "c.Held = nil", "KilledProcess"},
 	{"nobody says that a request is under way", "clocks.go", "wait(ctx, time.Until(next.Add(k.hold/3)))", "wait(ctx, time.Until(next.Add(time.Hour)))", "KilledProcess|ClocksOutlive|Sim"},
-	{"who has kept a clock never tells the engine again", "kept.go", "min(lookEvery, k.hold/6)", "time.Hour", "WhoComes"},
+	{"who has kept a clock never tells the engine again", "kept.go", "min(lookEvery, k.hold/6)", "time.Hour", "NewcomerGets"},
 	{"a clock is kept that another waits for", "kept.go", "	if !x.alone || ", "	if ", "ClocksAreGiven"},
 	{"a clock is kept with a long pause", "kept.go", "until.Sub(owed.Ended) > x.delay+keepMore || until.After(x.stored.Add(k.hold/2)) ||", "", "ClocksAreGiven"},
-	{"a clock that is kept is not given back", "kept.go", "		c.late.Stop()\n		k.push(c.key, c.done)\n", "		c.late.Stop()\n", "WhoComes|GateThatIs"},
-	{"a clock that is kept is not given back in time", "kept.go", "time.Until(until), func()", "time.Hour, func()", "WhoComes"},
+	{"a clock that is kept is not given back", "kept.go", "		c.late.Stop()\n		k.push(c.key, c.done)\n", "		c.late.Stop()\n", "NewcomerGets|SingleGate"},
+	{"a clock that is kept is not given back in time", "kept.go", "time.Until(until), func()", "time.Hour, func()", "NewcomerGets"},
 	{"every process is known to have ended", "clocks.go", "h.Process == k.gone {", "true {", "ClocksOfAKilled"},
 	{"a request whose clock is lost goes on", "clocks.go", "				x.lost(errClock)\n				return", "				return", "LostClock"},
 	{"clocks that the engine has lost are free at once", "clocks.go", "k.opens = since.Add(maxHold)", "k.opens = since", "ClocksOutlive"},
@@ -78,7 +78,7 @@ var mutants = []mutant{
 	{"the rate is each shard's", "turns.go", "err != nil || limit <= 0 {", "err != nil || true {", "Sim"},
 	{"the interval of another crawl does not hold", "rate.go", "last.End+int64(max(0, r.gap-last.Gap))", "last.End", "CrawlsOnAnEngineShareTheirTotalRate"},
 	{"hours hold for one crawl on an engine alone", "clock.go", "		if w.Closed && w.Gate", "		if false && w.Gate", "HoursOfOneCrawl"},
-	{"the ledger does not say that the engine was away", "clocks.go", "		t.Away = ledger.Clause{Name: ledger.ClauseEngine, Until: k.back}\n", "", "EngineAway"},
+	{"the ledger does not say that the engine was away", "clocks.go", "		t.Away = ledger.Clause{Name: ledger.ClauseEngine, Until: k.back}\n", "", "UnreachableEngine"},
 	{"the rate is each node's", "rate.go", "max(k.late(), last.End+int64(max(0, r.gap-last.Gap)))", "k.late()", "CrawlsOnAnEngineShareTheirTotalRate|Sim"},
 
 	// Nodes of version 0.2.0, which ask each other for clocks.
@@ -103,21 +103,21 @@ var mutants = []mutant{
 	{"a limit of pages is raised by each node", "budget.go", "	from = max(from, g.Limit)\n", "", "MorePages"},
 
 	// A doubling of the shards: I11.
-	{"shards are doubled whoever has begun to work", "grow.go", "	if err = storeJSON(ctx, e, registerOrders, append(all, o), rev); errors.Is(err, ErrConflict) {", "	if all, rev, err = holdOrders(ctx, e); err != nil {\n		return err\n	}\n	if err = storeJSON(ctx, e, registerOrders, append(all, o), rev); errors.Is(err, ErrConflict) {", "GrowBesides"},
-	{"a job that was doubled may be doubled by who does not know", "grow.go", "	if j.grow(orders); err != nil", "	if err != nil", "GrowBesides"},
+	{"shards are doubled whoever has begun to work", "grow.go", "	if err = storeJSON(ctx, e, registerOrders, append(all, o), rev); errors.Is(err, ErrConflict) {", "	if all, rev, err = holdOrders(ctx, e); err != nil {\n		return err\n	}\n	if err = storeJSON(ctx, e, registerOrders, append(all, o), rev); errors.Is(err, ErrConflict) {", "OnlyOneConcurrentGrow"},
+	{"a job that was doubled may be doubled by who does not know", "grow.go", "	if j.grow(orders); err != nil", "	if err != nil", "OnlyOneConcurrentGrow"},
 	{"a shard has hosts that were split off", "grow.go", "err == nil && k.Mark() != (disk.Mark{}) && offsets", "false && offsets", "SimGrow"},
-	{"who loses its lease waits for a batch", "outbox.go", "			if err := s.owner.lease.check(); err != nil {\n				return err\n			}\n", "", "WhoLeavesABatch"},
+	{"who loses its lease waits for a batch", "outbox.go", "			if err := s.owner.lease.check(); err != nil {\n				return err\n			}\n", "", "SenderThatLeaves"},
 	{"a busy shard reads its inbox at each arrival", "inbox.go", "if !all && s.store.Stats().Queued > 0 &&", "if false &&", "BusyShards"},
 	{"an inbox is not read unless the engine tells of an arrival", "inbox.go", "time.Since(s.looked) >= readAfter*s.node.Poll", "s.looked.IsZero()", "InboxesAreRead"},
 	{"idle shards move to other nodes", "node.go", "left > share && !h.idle() ||", "left > share ||", "IdleShards"},
-	{"an attempt to end the job waits for an owner that is gone", "finish.go", "return false, err == nil && r.epoch > q.epoch", "return false, false", "WhoIsAsked"},
+	{"an attempt to end the job waits for an owner that is gone", "finish.go", "return false, err == nil && r.epoch > q.epoch", "return false, false", "OwnerMayLeave"},
 	{"links to hosts that were split off are not sent on", "inbox.go", "	return own, s.outbox.send(ctx, moved)", "	return own, nil", "OldOffers"},
 	{"a node works on a job that has outgrown it", "node.go", "	if n.outgrown {\n		return ErrGrown\n	}\n", "", "OldOffers"},
 	{"a job that nobody has collected counts as collected", "status.go", "len(b) == 0 {\n		return false, err\n	}\n	var c collected", "len(b) == 0 {\n		return true, err\n	}\n	var c collected", "AResumedJob"},
 	{"a job that was collected before its last order counts as collected", "status.go", "len(all) != c.Orders", "len(all) < c.Orders", "AResumedJob"},
 
 	// Shares.
-	{"a node that leaves keeps its share", "fellows.go", "case s.Leaves, s.Refuses", "case s.Refuses", "OthersTakeWhatIsGivenBack"},
+	{"a node that leaves keeps its share", "fellows.go", "case s.Leaves, s.Refuses", "case s.Refuses", "ReturnedShards"},
 	{"a node whose clock is wrong has a share", "fellows.go", "case s.Leaves, s.Refuses != \"\", s.Clock.exceeds(j.MaxSkew):", "case s.Leaves:", "OthersTake"},
 	{"a node that owns a few has a share like others", "fellows.go", "return min(s.Most, j.Shards)", "return j.Shards", "OthersTake"},
 }

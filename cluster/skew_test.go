@@ -87,7 +87,7 @@ func runNode(t *testing.T, c cluster.Config) (stop func()) {
 
 // Shards that a node cannot own, because its clock is wrong or it may own only a few, are taken by the other node: every shard has an
 // owner.
-func TestOthersTakeWhatANodeHasNoRoomFor(t *testing.T) {
+func TestOthersTakeShardsThatANodeCannotOwn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		skew time.Duration
 		most int

@@ -49,8 +49,8 @@ func TestJournaledStoreConforms(t *testing.T) {
 	})
 }
 
-// TestOverwrittenDirectoryIsMadeAnew checks that the directory of another journal is not continued.
-func TestOverwrittenDirectoryIsMadeAnew(t *testing.T) {
+// TestDirectoryOfAnotherJournalIsRebuilt checks that the directory of another journal is not continued.
+func TestDirectoryOfAnotherJournalIsRebuilt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		job := cluster.Job{Shards: 1, TTL: cluster.DefaultTTL}
 		dir := t.TempDir()
@@ -76,9 +76,9 @@ func TestOverwrittenDirectoryIsMadeAnew(t *testing.T) {
 	})
 }
 
-// TestFollowsToItsOwnOpening checks that an owner that appends beats meanwhile follows the journal to the record that made it the owner.
-// The copy ignores what the owner itself appends.
-func TestFollowsToItsOwnOpening(t *testing.T) {
+// TestOwnerFollowsJournalToItsOwnOpenRecord checks that an owner that appends beats meanwhile follows the journal to the record that made
+// it the owner. The copy ignores what the owner itself appends.
+func TestOwnerFollowsJournalToItsOwnOpenRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		job := cluster.Job{Shards: 1, TTL: cluster.DefaultTTL}
 		opened, read, err := cluster.FollowWhileBeating(t.Context(), mem.New().Connect(), t.TempDir(), job, 3)

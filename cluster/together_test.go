@@ -242,8 +242,8 @@ func TestLostClockEndsRequest(t *testing.T) {
 	})
 }
 
-// TestEngineAwayHoldsRequests checks that while the engine does not answer, nothing is requested, and the reason is known.
-func TestEngineAwayHoldsRequests(t *testing.T) {
+// TestUnreachableEngineStopsRequests checks that while the engine does not answer, nothing is requested, and the reason is known.
+func TestUnreachableEngineStopsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := mem.New().Connect()
 		k, written := cluster.NewClocks(t.Context(), conn, "", 0), &strings.Builder{}

@@ -306,8 +306,8 @@ func TestDeployedJobIsAccepted(t *testing.T) {
 	run(t, t.TempDir(), program(t, "cmd/amble"), "crawl", "--config", abs(t, "deploy/job.yaml"), "--print-config")
 }
 
-// TestDockerfileHasWhatIsRun checks that the Dockerfile has the lines that the command needs.
-func TestDockerfileHasWhatIsRun(t *testing.T) {
+// TestDockerfileHasLinesOfCommand checks that the Dockerfile has the lines that the command needs.
+func TestDockerfileHasLinesOfCommand(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(root, "Dockerfile"))
 	if err != nil {
 		t.Fatal(err)

@@ -85,9 +85,9 @@ func TestWorkflowsUseTheGoOfTheModule(t *testing.T) {
 	}
 }
 
-// TestScriptsRunTestsThatThereAre checks, for each "go test" of the scripts and workflows, that its packages exist and have the tests,
+// TestScriptsRunExistingTests checks, for each "go test" of the scripts and workflows, that its packages exist and have the tests,
 // benchmarks and flags that it names.
-func TestScriptsRunTestsThatThereAre(t *testing.T) {
+func TestScriptsRunExistingTests(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, ".github/workflows/*.yml"))
 	if err != nil {
 		t.Fatal(err)

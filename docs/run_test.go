@@ -37,7 +37,7 @@ var notRun = []struct{ document, command, reason string }{
 	{"docs/crawl-a-documentation-tree.md", "", "needs nginx and a tree of files: its walk says when it was last done, and with what result"},
 	{"docs/deploy.md", "docker ", "builds and starts containers: TestImage of tools/release, where there is Docker; TestComposeFiles checks what they run"},
 	{"docs/deploy.md", "cd ", "as above"},
-	{"docs/services.md", "amble serve ", "serves until Ctrl-C: TestServeEndsInGoodOrderAndGoesOn of the command"},
+	{"docs/services.md", "amble serve ", "serves until Ctrl-C: TestServeEndsNormallyAndResumes of the command"},
 	{"examples/README.md", "go run ./examples/service", "serves until Ctrl-C: TestClientsStartAndFollowJobs of the example"},
 	{"docs/agents.md", "amble mcp ", "serves until Ctrl-C: TestAgentsAreServedByHTTP of the command"},
 	{"docs/cluster.md", "amble cluster serve ", "serves until Ctrl-C: newShell starts one"},

@@ -131,9 +131,9 @@ func TestHeaderFieldsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestWhatAJobKeepsOfHeaders checks that job.yaml and the manifest have the names of header fields but no values, that the job is resumed
-// when the values can be read, and that otherwise the error says which are needed.
-func TestWhatAJobKeepsOfHeaders(t *testing.T) {
+// TestJobStoresHeaderNamesWithoutValues checks that job.yaml and the manifest have the names of header fields but no values, that the job
+// is resumed when the values can be read, and that otherwise the error says which are needed.
+func TestJobStoresHeaderNamesWithoutValues(t *testing.T) {
 	got := make(chan http.Header, 100)
 	srv := numbered(t, func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Clone() })
 	file := filepath.Join(t.TempDir(), "token")

@@ -82,7 +82,7 @@ func TestJobWithCacheRequestsAPageOnce(t *testing.T) {
 }
 
 // A cache cannot be combined with an archive, or with what a site shows to one account.
-func TestCacheIsRefusedBesideAccounts(t *testing.T) {
+func TestCacheIsRefusedWithArchiveOrAccount(t *testing.T) {
 	for name, change := range map[string]func(*job.Config){
 		"archive": func(c *job.Config) { c.Archive = true },
 		"cookies": func(c *job.Config) { c.Crawl.Fetch.Cookies = true },

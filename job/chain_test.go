@@ -141,7 +141,7 @@ func again(t *testing.T, lines []string) []string {
 	return slices.Collect(strings.Lines(out.String()))
 }
 
-func TestAChainThatWasComputedAnewDoesNotFitItsHeads(t *testing.T) {
+func TestRecomputedChainDoesNotMatchSignedHeads(t *testing.T) {
 	f, other := newIdentity(t), newIdentity(t)
 	good := signedLedger(t, f)
 	change := func(i int) []string {

@@ -24,7 +24,7 @@ func tempJob(t *testing.T) jobFiles {
 }
 
 // An incomplete line of a killed process is removed; every other byte stays.
-func TestEvidenceIsCutBehindItsLastWholeLine(t *testing.T) {
+func TestEvidenceIsTruncatedToLastCompleteLine(t *testing.T) {
 	long := strings.Repeat("x", 10_000)
 	for _, c := range []struct{ before, after string }{
 		{"", ""}, {"a\n", "a\n"}, {"a\nb", "a\n"}, {"a\nb\n", "a\nb\n"}, {"torn", ""}, {"\n", "\n"},
@@ -77,7 +77,7 @@ func TestRobotsIndexHasWholeLines(t *testing.T) {
 }
 
 // The next process continues the hash from the last commit, whatever follows it, without reading the file from its beginning.
-func TestEvidenceGoesOn(t *testing.T) {
+func TestEvidenceHashContinuesFromLastCommit(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 1))
 	d := tempJob(t)

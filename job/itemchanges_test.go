@@ -131,7 +131,7 @@ func TestChangesOfResults(t *testing.T) {
 }
 
 // Lines that are not results of the type are reported with their place, and a single job is an error.
-func TestChangesNameWhatIsWrong(t *testing.T) {
+func TestChangesRejectBadLinesAndSingleJob(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Agent: "amble", AllowRepeats: true})
 		s := w.Site("https://shop.example")

@@ -12,9 +12,9 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// TestWhatAJobRefuses checks that only one process works on a job, that a finished job stays unchanged, and that a directory without a job
-// is not resumed. Nothing is changed.
-func TestWhatAJobRefuses(t *testing.T) {
+// TestJobRefusesSecondProcessAndFinishedJob checks that only one process works on a job, that a finished job stays unchanged, and that a
+// directory without a job is not resumed. Nothing is changed.
+func TestJobRefusesSecondProcessAndFinishedJob(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
 	dir := filepath.Join(t.TempDir(), "job")

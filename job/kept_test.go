@@ -89,7 +89,7 @@ func TestJobIsReadAndResumedWithoutTheListsItNames(t *testing.T) {
 	}
 }
 
-func TestResumeGoesOnWithTheOwnHostsItKeeps(t *testing.T) {
+func TestResumeUsesStoredOwnHosts(t *testing.T) {
 	l := newListsJob(t)
 	overwrite(t, l.own, []byte("other.test\n"))
 	j, err := l.resume(t, nil)

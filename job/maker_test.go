@@ -15,7 +15,7 @@ import (
 
 // A job directory of another user or machine is resumed only after the user has seen which variables, files and programs its settings
 // name.
-func TestResumeOfForeignJobNamesWhatItWouldRead(t *testing.T) {
+func TestResumeOfForeignJobNamesFilesAndVariables(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
 	secret := filepath.Join(t.TempDir(), "secret")

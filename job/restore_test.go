@@ -125,7 +125,7 @@ func TestJobIsResumedFromItsStoreAlone(t *testing.T) {
 }
 
 // A machine is lost during a crawl, after it has stored segments that the queue in the store does not know.
-func TestJobWhoseMachineIsLostGoesOnElsewhere(t *testing.T) {
+func TestJobOfLostMachineResumesFromStore(t *testing.T) {
 	serveBucket(t)
 	site, seed := serveCounted(t, 60)
 	dir, url := filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
@@ -218,7 +218,7 @@ func TestOnlyOneDirectoryTakesAJobOver(t *testing.T) {
 }
 
 // The files that define a job are in the store before its first request.
-func TestStoreSaysWhatTheJobIs(t *testing.T) {
+func TestStoreDefinesJobBeforeFirstRequest(t *testing.T) {
 	serveBucket(t)
 	dir, url := filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
 	j := must(Start(dir, storedConfig(url), "http://127.0.0.1:1/"))

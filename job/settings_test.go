@@ -164,8 +164,9 @@ func TestTextAndBack(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsSaid checks that every field of a Config has a key, or is reported as a field that only a program can set.
-func TestEveryFieldIsSaid(t *testing.T) {
+// TestEveryConfigFieldHasKeyOrIsReported checks that every field of a Config has a key, or is reported as a field that only a program can
+// set.
+func TestEveryConfigFieldHasKeyOrIsReported(t *testing.T) {
 	var c Config
 	if got := c.Program(); len(got) > 0 {
 		t.Errorf("an empty Config needs %v", got)

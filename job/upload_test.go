@@ -247,7 +247,7 @@ func TestNothingIsStoredTwice(t *testing.T) {
 }
 
 // The crawl continues while the store is unreachable, pauses when its disk space is used up, and resumes by itself.
-func TestStoreThatIsAwayPausesTheCrawl(t *testing.T) {
+func TestUnreachableStorePausesTheCrawl(t *testing.T) {
 	b := serveBucket(t)
 	dir, url := filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
 	var paused atomic.Bool
@@ -318,7 +318,7 @@ func TestUploadThatIsInterruptedIsCompleted(t *testing.T) {
 	checkStored(t, dir, url, 60)
 }
 
-func TestStoreSaysNoAtTheBeginning(t *testing.T) {
+func TestStoreThatRefusesAtTheBeginning(t *testing.T) {
 	b := serveBucket(t)
 	seed := storedSite(t, 3)
 	used, foreign := "s3://crawls/used", "s3://crawls/foreign"
@@ -393,7 +393,7 @@ func TestRemoveStoredRemovesTheJobAndNothingElse(t *testing.T) {
 }
 
 // The content of the store is compared with the list: changes in the store are noticed.
-func TestVerifyNoticesWhatWasChangedInTheStore(t *testing.T) {
+func TestVerifyNoticesChangesInTheStore(t *testing.T) {
 	serveBucket(t)
 	seed, dir, url := storedSite(t, 60), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
 	c := storedConfig(url)

@@ -250,7 +250,7 @@ func TestPausedJobsStayPausedAndOthersGoOn(t *testing.T) {
 	}
 }
 
-func TestStoppedJobGoesOnWhenItIsResumed(t *testing.T) {
+func TestStoppedJobCanBeResumed(t *testing.T) {
 	s := newSite(t, 4)
 	s.hold = make(chan struct{})
 	m := open(t, t.TempDir(), Config{Running: 1})

@@ -68,7 +68,7 @@ func urlOf(r Result) string {
 
 // Jobs whose process is killed again and again, at any moment, are resumed with their programs; a result keeps its number, and each page
 // has one result.
-func TestKilledJobsGoOnAndResultsKeepTheirNumbers(t *testing.T) {
+func TestKilledJobsResumeAndResultsKeepTheirNumbers(t *testing.T) {
 	t.Parallel()
 	const pages, kills = 30, 8
 	s := newSite(t, pages)

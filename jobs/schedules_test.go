@@ -72,7 +72,7 @@ func TestScheduleLeavesOutRunsThatWouldOverlap(t *testing.T) {
 	})
 }
 
-func TestRunsWhileNothingWasOpenAreTold(t *testing.T) {
+func TestMissedRunsAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		var notes []string

@@ -41,7 +41,7 @@ func (r *receiver) send(_ context.Context, _ string, event []byte) error {
 // failing is a job that fails at once, because it has no contact.
 var failing = Request{Seeds: []string{"https://site.test/"}, Webhooks: []string{"https://hooks.test/"}}
 
-func TestWebhookIsToldUntilItAnswers(t *testing.T) {
+func TestWebhookIsRetriedUntilItAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, r := t.TempDir(), &receiver{began: time.Now()}
 		c := Config{State: filepath.Join(dir, "state"), Send: r.send}
@@ -83,7 +83,7 @@ func TestWebhookThatNeverAnswersIsGivenUpAfterADay(t *testing.T) {
 	})
 }
 
-func TestWebhookIsToldOfEachStateInOrder(t *testing.T) {
+func TestWebhookGetsEachStateInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, r := t.TempDir(), &receiver{began: time.Now()}
 		m := open(t, dir, Config{State: filepath.Join(dir, "state"), Send: r.send, Running: 1})
@@ -107,7 +107,7 @@ func TestWebhookIsToldOfEachStateInOrder(t *testing.T) {
 }
 
 // If a job is told to pause, its event is durable at once: the process may be killed before the requests in flight have ended.
-func TestWebhookIsOwedFromThePauseOn(t *testing.T) {
+func TestWebhookEventIsDurableFromThePauseOn(t *testing.T) {
 	s := newSite(t, 2)
 	s.hold = make(chan struct{})
 	dir, r := t.TempDir(), &receiver{began: time.Now()}

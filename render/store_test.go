@@ -189,7 +189,7 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 // A resource that a page uses is not evicted, even if another page had it first.
-func TestWhatIsUsedIsKept(t *testing.T) {
+func TestUsedResourcesAreNotEvicted(t *testing.T) {
 	s := render.NewStore(20_000)
 	a, b := begin(t, s, "http://a.test/1"), begin(t, s, "http://a.test/2")
 	lib := script(t, "http://a.test/lib.js")

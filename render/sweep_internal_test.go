@@ -106,7 +106,7 @@ func TestSweep(t *testing.T) {
 }
 
 // Time in which no process runs does not count as waiting time of a page.
-func TestResumedPagesHaveTheirTime(t *testing.T) {
+func TestTimeWithoutProcessIsNotWaitingTime(t *testing.T) {
 	now, x := time.Unix(1e9, 0), committed{}
 	s, err := OpenStore(filepath.Join(t.TempDir(), "r"), x)
 	if err != nil {

@@ -217,9 +217,9 @@ func TestEngineConforms(t *testing.T) {
 	}
 }
 
-// TestWhoBeginsAnEraIsWaitedFor checks that if a process has counted the first era but not marked it yet, another one does not consider the
+// TestUnmarkedEraIsWaitedFor checks that if a process has counted the first era but not marked it yet, another one does not consider the
 // clocks lost: all crawls would then pause.
-func TestWhoBeginsAnEraIsWaitedFor(t *testing.T) {
+func TestUnmarkedEraIsWaitedFor(t *testing.T) {
 	s := start(t, 1)
 	e, err := dial(Config{URLs: s.urls(), Job: "j", Shards: 1})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // A node reads no variable or file that its operator has not allowed: it refuses the job before it owns a shard, and its status says why.
-func TestNodeReadsOnlyWhatItAllows(t *testing.T) {
+func TestNodeReadsOnlyAllowedFilesAndVariables(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)

@@ -341,9 +341,9 @@ func TestNodesStore(t *testing.T) {
 	}
 }
 
-// TestStoreIsAway checks that a node works while its store is unreachable, and reports that it could not store its files; the next process
-// in its directory stores them.
-func TestStoreIsAway(t *testing.T) {
+// TestUnreachableStore checks that a node works while its store is unreachable, and reports that it could not store its files; the next
+// process in its directory stores them.
+func TestUnreachableStore(t *testing.T) {
 	b := serveBucket(t)
 	l := realLab(t, 20)
 	b.serve(func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) })

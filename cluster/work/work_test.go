@@ -348,8 +348,8 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestDamagedMessageIsPutAside checks that an unreadable message of an inbox costs its links but no shard. It is counted and named.
-func TestDamagedMessageIsPutAside(t *testing.T) {
+// TestDamagedInboxMessageIsSkipped checks that an unreadable message of an inbox costs its links but no shard. It is counted and named.
+func TestDamagedInboxMessageIsSkipped(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w, limit("max-time", "3h"))
 		var aside atomic.Int64

@@ -14,7 +14,7 @@ import (
 
 // Every command that makes requests sends what a crawl sends: header fields, cookies and languages, from flags and from entries of a job
 // file, to the same sites and with every request.
-func TestCommandsShowWhatACrawlShows(t *testing.T) {
+func TestCommandsSendHeaderFieldsAndCookies(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

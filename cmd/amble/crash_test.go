@@ -254,9 +254,9 @@ func (j *killedJob) checkReport() {
 	}
 }
 
-// TestKilledCommandKeepsWhatSitesAskedFor kills a crawl right after a request to a host that asks for a pause much longer than the crawl's
+// TestKilledCommandKeepsRetryAfter kills a crawl right after a request to a host that asks for a pause much longer than the crawl's
 // own. The next process reads the pause from the ledger: it waits, and need not request robots.txt again.
-func TestKilledCommandKeepsWhatSitesAskedFor(t *testing.T) {
+func TestKilledCommandKeepsRetryAfter(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
 	const pause = 700 * time.Millisecond

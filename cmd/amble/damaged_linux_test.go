@@ -128,7 +128,7 @@ func contentBut(t *testing.T, dir, but string) string {
 }
 
 // A job whose queue is missing or older is not mistaken for a new job.
-func TestLostQueueIsTold(t *testing.T) {
+func TestLostQueueIsReported(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
 	limited, seed := limitedJob(t)
@@ -293,7 +293,7 @@ func TestVerifyOfARunningJob(t *testing.T) {
 
 // A queue that a broken disk has changed is reported in one sentence, with advice and without a stack trace of the database. A queue that
 // has lost nothing is not reported as damaged.
-func TestDamagedQueueIsTold(t *testing.T) {
+func TestDamagedQueueIsReported(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
 	limited, _ := limitedJob(t)
@@ -356,7 +356,7 @@ func TestDamagedQueueIsTold(t *testing.T) {
 	}
 }
 
-func TestDamagedSettingsAreTold(t *testing.T) {
+func TestDamagedSettingsAreReported(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
 	limited, _ := limitedJob(t)

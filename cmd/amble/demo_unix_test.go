@@ -36,9 +36,9 @@ func TestDemoServes(t *testing.T) {
 	}
 }
 
-// TestDemoLeavesTheStateDirectoryAlone checks that the demo does not use the state directory: its hosts are private, and its job is soon
+// TestDemoDoesNotUseStateDirectory checks that the demo does not use the state directory: its hosts are private, and its job is soon
 // removed.
-func TestDemoLeavesTheStateDirectoryAlone(t *testing.T) {
+func TestDemoDoesNotUseStateDirectory(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	t.Setenv(machine.StateVariable, state)
 	a, out, errs := testApp(nil)

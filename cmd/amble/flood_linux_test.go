@@ -104,9 +104,9 @@ func TestFloodFitsInMemory(t *testing.T) {
 	}
 }
 
-// TestFloodInMemoryIsTold checks that a crawl without a job directory keeps as many URLs of a flood as fit into its queue, and reports the
-// outcome of the others.
-func TestFloodInMemoryIsTold(t *testing.T) {
+// TestFloodInMemoryIsReported checks that a crawl without a job directory keeps as many URLs of a flood as fit into its queue, and reports
+// the outcome of the others.
+func TestFloodInMemoryIsReported(t *testing.T) {
 	t.Parallel()
 	pages := 28 // 264 MiB of URLs
 	summary, mib := flooded(t, pages, "--no-keep")

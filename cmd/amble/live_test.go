@@ -144,9 +144,9 @@ func TestListenAndServe(t *testing.T) {
 	}
 }
 
-// TestListenTellsItsAddressWithQuiet checks that -q still prints the address with the token, without which nobody could open the page, and
+// TestQuietListenPrintsItsAddress checks that -q still prints the address with the token, without which nobody could open the page, and
 // nothing else.
-func TestListenTellsItsAddressWithQuiet(t *testing.T) {
+func TestQuietListenPrintsItsAddress(t *testing.T) {
 	for _, c := range []struct{ format, begin string }{{"text", "amble: watch it at http://127.0.0.1:"}, {"json", `{"time":`}} {
 		site := newSlowSite(t)
 		p := start(t, "crawl", "-q", "--log-format", c.format, "--listen", "127.0.0.1:0", "--delay", "none", site.URL+"/")

@@ -16,7 +16,7 @@ import (
 )
 
 // A mirror whose command is killed again and again becomes the same as one that was made without interruption.
-func TestKilledMirrorGoesOn(t *testing.T) {
+func TestKilledMirrorResumes(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
 	const pages, kills = 60, 4 // each process has enough work left to reach its kill

@@ -59,7 +59,7 @@ func checkEvidence(lines []string, keys map[string]ed25519.PublicKey) (own, head
 	return own, heads, nil
 }
 
-func TestASiteOwnerCanCheckWhatIsSaidOfTheSite(t *testing.T) {
+func TestSiteOwnerCanCheckEvidence(t *testing.T) {
 	t.Parallel()
 	id, dir := newIdentity(t), filepath.Join(t.TempDir(), "job")
 	site := func(body string) *httptest.Server {

@@ -18,7 +18,7 @@ import (
 )
 
 // The URLs of a host that was given up because it failed throughout are tried again if that is requested, and only then.
-func TestRetryOfWhatWasGivenUp(t *testing.T) {
+func TestRetryOfHostThatWasGivenUp(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool
 	down.Store(true)
@@ -64,7 +64,7 @@ func TestRetryOfWhatWasGivenUp(t *testing.T) {
 
 // A host that was left after five challenges of a bot wall is requested again when the operator orders it, and the check of the ledger
 // accepts that.
-func TestRetryOfWhatWasLeftToABotWall(t *testing.T) {
+func TestRetryOfHostBehindABotWall(t *testing.T) {
 	t.Parallel()
 	var walled atomic.Bool
 	walled.Store(true)

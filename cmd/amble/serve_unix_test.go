@@ -19,7 +19,7 @@ import (
 )
 
 // A signal lets the request in flight end. The job continues when the service is started again, with the token that the first start made.
-func TestServeEndsInGoodOrderAndGoesOn(t *testing.T) {
+func TestServeEndsNormallyAndResumes(t *testing.T) {
 	dir, site := filepath.Join(t.TempDir(), "data"), newSlowSite(t)
 	serve := func() (*process, func(method, path, body string) string) {
 		return startService(t, dir, "serve", "--jobs", dir, "--listen", "127.0.0.1:0")

@@ -174,7 +174,7 @@ func TestSecondSignalAborts(t *testing.T) {
 }
 
 // An interrupted job prints how to resume it, and can be resumed that way.
-func TestSignalTellsHowToGoOn(t *testing.T) {
+func TestSignalPrintsHowToResume(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)
 	dir := filepath.Join(t.TempDir(), "a job")
@@ -198,7 +198,7 @@ func TestSignalTellsHowToGoOn(t *testing.T) {
 }
 
 // A job that a second signal aborted can be resumed, and so can a job that a third signal ended at once.
-func TestAbortedJobGoesOn(t *testing.T) {
+func TestAbortedJobCanBeResumed(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"aborting", "nothing"} {
 		site := newSlowSite(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestVerifySeesWhatWasTamperedWith checks that the audit alone detects tampering, whatever else is recorded about the files.
-func TestVerifySeesWhatWasTamperedWith(t *testing.T) {
+// TestVerifyDetectsTampering checks that the audit alone detects tampering, whatever else is recorded about the files.
+func TestVerifyDetectsTampering(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {

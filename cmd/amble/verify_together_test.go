@@ -18,9 +18,9 @@ import (
 	"github.com/amble-crawler/amble/politeness/machine"
 )
 
-// TestCrawlsBesideEachOtherAreFoundTogether runs two crawls of one host at once. Each is polite by itself; verify finds the violation when
+// TestVerifyFindsConcurrentCrawlsOfOneHost runs two crawls of one host at once. Each is polite by itself; verify finds the violation when
 // it is given both.
-func TestCrawlsBesideEachOtherAreFoundTogether(t *testing.T) {
+func TestVerifyFindsConcurrentCrawlsOfOneHost(t *testing.T) {
 	t.Parallel()
 	var both sync.WaitGroup // each crawl's request for robots.txt is in flight when the other one is answered
 	both.Add(2)

@@ -62,8 +62,8 @@ func read(t *testing.T, dir string) *job.Manifest {
 	return m
 }
 
-// TestArchiveHoldsWhatWasAnswered reads the archive with an independent reader, and checks every digest and index line.
-func TestArchiveHoldsWhatWasAnswered(t *testing.T) {
+// TestArchiveHasAllAnswers reads the archive with an independent reader, and checks every digest and index line.
+func TestArchiveHasAllAnswers(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		site(w)
 		dir := filepath.Join(t.TempDir(), "site")
@@ -165,7 +165,7 @@ func TestManifestSaysHowItWasMade(t *testing.T) {
 	})
 }
 
-func TestCheckFindsWhatDiffers(t *testing.T) {
+func TestCheckFindsDifferences(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		site(w)
 		dir := filepath.Join(t.TempDir(), "site")
@@ -184,8 +184,8 @@ func TestCheckFindsWhatDiffers(t *testing.T) {
 	})
 }
 
-// TestCheckFindsWhatWasImpolite claims a longer delay than the crawl kept: check must report the requests that came too soon.
-func TestCheckFindsWhatWasImpolite(t *testing.T) {
+// TestCheckFindsRequestsThatCameTooSoon claims a longer delay than the crawl kept: check must report the requests that came too soon.
+func TestCheckFindsRequestsThatCameTooSoon(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		site(w)
 		dir := filepath.Join(t.TempDir(), "site")

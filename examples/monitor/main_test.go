@@ -100,9 +100,9 @@ func tagged(tag, page string) http.HandlerFunc {
 	}
 }
 
-// TestWhatIsAsItWasIsNotSentAgain checks that pages are requested conditionally, and that pages found through unsent pages are compared
+// TestUnchangedPagesAreNotSentAgain checks that pages are requested conditionally, and that pages found through unsent pages are compared
 // all the same.
-func TestWhatIsAsItWasIsNotSentAgain(t *testing.T) {
+func TestUnchangedPagesAreNotSentAgain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("https://site.example")
 		s.Handle("/", tagged(`"1"`, `<title>Home</title><a href=/list>l</a> <a href=/plain>p</a>`))
@@ -142,7 +142,7 @@ changed     https://site.example/list (+0 bytes)
 	})
 }
 
-func TestSiteThatIsAsItWas(t *testing.T) {
+func TestUnchangedSite(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Site("https://site.example").Handle("/", tagged(`"1"`, `<title>Home</title>`))
 		file := filepath.Join(t.TempDir(), "state.jsonl")
@@ -166,7 +166,7 @@ func TestJSON(t *testing.T) {
 	})
 }
 
-func TestWhatWasNotReachedIsNotGone(t *testing.T) {
+func TestUnreachedPagesAreNotGone(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		changing(w)
 		file := filepath.Join(t.TempDir(), "state.jsonl")
@@ -205,7 +205,7 @@ func TestFailedRunKeepsTheState(t *testing.T) {
 	})
 }
 
-func TestStateThatIsNone(t *testing.T) {
+func TestInvalidState(t *testing.T) {
 	for _, text := range []string{"no JSON", `{"schema":"other/1","url":"https://site.example/"}`} {
 		file := filepath.Join(t.TempDir(), "state.jsonl")
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {

@@ -36,7 +36,7 @@ func TestPricesAreAddedEachTime(t *testing.T) {
 }
 
 // The visit of a page with an invalid price fails, and names the field.
-func TestAPriceThatIsNoneIsNamed(t *testing.T) {
+func TestErrorNamesFieldOfInvalidPrice(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Agent: "amble", Contact: contact})
 		s := w.Site("https://shop.example")

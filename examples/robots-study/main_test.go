@@ -156,7 +156,7 @@ func TestTableIsInTheOrderOfTheList(t *testing.T) {
 	})
 }
 
-func TestInterruptedStudySaysSo(t *testing.T) {
+func TestInterruptedStudyIsReported(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 		defer stop()

@@ -141,9 +141,9 @@ func TestTheTitleCountsForMore(t *testing.T) {
 	})
 }
 
-// TestWhatIsNotForSearchIsLeftOut checks the ways in which a site can exclude search: by robots.txt, which prevents the request for the
-// page, by a header, and by noindex.
-func TestWhatIsNotForSearchIsLeftOut(t *testing.T) {
+// TestPagesThatExcludeSearchAreLeftOut checks the ways in which a site can exclude search: by robots.txt, which prevents the request for
+// the page, by a header, and by noindex.
+func TestPagesThatExcludeSearchAreLeftOut(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		site(w)
 		dir := t.TempDir()

@@ -208,8 +208,8 @@ func TestProblemsAndRulesAreGrouped(t *testing.T) {
 	}
 }
 
-// TestWhatIsBriefIsTheSame checks that a brief Digest equals a full one in everything that it contains.
-func TestWhatIsBriefIsTheSame(t *testing.T) {
+// TestBriefDigestEqualsFullDigest checks that a brief Digest equals a full one in everything that it contains.
+func TestBriefDigestEqualsFullDigest(t *testing.T) {
 	digest := func(brief bool) *Digest {
 		b := newBook(Config{Audit: audit.Config{Delay: 1}, MaxHosts: 4, Brief: brief})
 		for i := range 30 {
@@ -279,9 +279,9 @@ func TestClausesAreAll(t *testing.T) {
 	_ = ledger.ClauseID(Free).String()
 }
 
-// TestTimeLostToOtherCrawlsIsWhatOnlyTheyCaused checks that neither the crawl's own pauses nor the time before a URL was queued counts as
+// TestTimeLostToOtherCrawlsExcludesOwnPauses checks that neither the crawl's own pauses nor the time before a URL was queued counts as
 // lost to other crawls.
-func TestTimeLostToOtherCrawlsIsWhatOnlyTheyCaused(t *testing.T) {
+func TestTimeLostToOtherCrawlsExcludesOwnPauses(t *testing.T) {
 	shared := func(at time.Duration) ledger.Clause {
 		return ledger.Clause{Name: ledger.ClauseShared, Until: base.Add(at), By: "news"}
 	}

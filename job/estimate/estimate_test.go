@@ -77,7 +77,7 @@ func crawled(t *testing.T, w *crawltest.Web, n int, seeds ...string) *job.Reader
 
 // If every listed page of a site is drawn, the only uncertainty comes from pages without an answer, and a redirect counts as the page that
 // it leads to.
-func TestWholeListHasExactFigures(t *testing.T) {
+func TestCompleteListHasExactFigures(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		r := crawled(t, w, 100, list(w, "a.example", 50), list(w, "b.example", 0))
 		res, err := Run(t.Context(), r, Question{Of: "fetch_status = 404"})
@@ -188,7 +188,7 @@ func TestMeanOfOnePageHasNoInterval(t *testing.T) {
 }
 
 // Pages without an answer are lost at one site only: there the answered pages represent them; those of other sites do not.
-func TestAnsweredPagesStandForTheirSite(t *testing.T) {
+func TestAnsweredPagesRepresentUnansweredOnesOfTheirSite(t *testing.T) {
 	s := &sample{sites: []site{
 		{SiteDraw: crawler.SiteDraw{Site: "a", Drawn: 10, Probability: 0.1}, answered: 5, silent: 5},
 		{SiteDraw: crawler.SiteDraw{Site: "b", Drawn: 10, Probability: 0.1}, answered: 10},

@@ -213,7 +213,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 // Lines written after the last commit are not exported.
-func TestOnlyWhatIsCommitted(t *testing.T) {
+func TestUncommittedLinesAreNotExported(t *testing.T) {
 	dir := exporttest.Job(t, true)
 	before := len(readCSV(t, filepath.Join(write(t, dir, export.CSV()), "visits.csv")))
 	f, err := os.OpenFile(filepath.Join(dir, job.VisitsName), os.O_APPEND|os.O_WRONLY, 0)

@@ -69,7 +69,7 @@ func TestSummarySaysWhyAHandlerStopped(t *testing.T) {
 	}
 }
 
-func TestTheCostToTheSitesIsSaid(t *testing.T) {
+func TestSummaryStatesCostToSites(t *testing.T) {
 	r := crawler.Report{Finish: crawler.FinishDrained, Left: 3, Requests: 17, Bytes: 2048, Connections: 4, Server: crawler.Duration{Duration: 90 * time.Second}, TooMany: 1, ServerErrors: 12}
 	text := Text(&r, "", nil)
 	for _, want := range []string{

@@ -95,7 +95,7 @@ func (p *process) read(id string, from, most int) (lines []string) {
 
 // A server with ten jobs is killed again and again. A client that continues with from= and the number of lines it has gets every page of
 // every job once; paused jobs stay paused.
-func TestKilledServerGoesOnWithoutGapOrRepeat(t *testing.T) {
+func TestKilledServerResumesResultsWithoutGapOrRepeat(t *testing.T) {
 	t.Parallel()
 	const count, pages, kills = 10, 12, 5
 	site, dir := newSite(t, pages, nil), t.TempDir()

@@ -369,7 +369,7 @@ func TestPageShowsHostileTextsAsText(t *testing.T) {
 	}
 }
 
-func TestPageSaysWhatIsWrongWithAForm(t *testing.T) {
+func TestPageReportsFormErrors(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{AllowAddresses: loopback[:1], Jobs: jobs.Config{Programs: map[string]jobs.Program{"prices": nil}}})
 	b := newBrowser(s, annSecret)
 	for want, form := range map[string]url.Values{

@@ -56,7 +56,7 @@ func TestParkedPagesAreACache(t *testing.T) {
 }
 
 // If more pages are in progress than can be parked, the least recently used ones begin again, and all give the same result as alone.
-func TestParkedPagesBeyondTheRoom(t *testing.T) {
+func TestMorePagesThanCanBeParked(t *testing.T) {
 	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Parked: 1, Tabs: 2})
 	n := long.N(2, 3)

@@ -550,7 +550,7 @@ func hurrying(t *testing.T, c chromium.Config) *chromium.Renderer {
 
 // A full browser shows the same, though not always in the same order. It draws frames at its own pace, and none on a busy machine, so no
 // page here waits for a frame.
-func TestPagesInAWholeBrowser(t *testing.T) {
+func TestPagesInAFullBrowser(t *testing.T) {
 	path, err := chromium.Find("chromium")
 	if err != nil {
 		t.Skip(err)

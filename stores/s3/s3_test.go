@@ -131,7 +131,7 @@ func TestErrorSaysWhetherItMayPass(t *testing.T) {
 	}
 }
 
-func TestServerThatIsNotThereIsAway(t *testing.T) {
+func TestMissingServerIsUnreachable(t *testing.T) {
 	serve(t, nil)
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 	if _, err := open(t, "s3://crawls").Stat(t.Context(), "o"); !errors.Is(err, stores.ErrAway) {
@@ -208,7 +208,7 @@ func TestMissingBucketIsNoMissingObject(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesWhatIsNoBucket(t *testing.T) {
+func TestOpenRefusesInvalidBucket(t *testing.T) {
 	serve(t, nil)
 	for _, url := range []string{"", "s3:", "s3://", "s3:///prefix", "https://crawls/", "s3://key:secret@crawls/", "s3://crawls/?region=x", "s3://crawls/a/../b", "s3://crawls/#x"} {
 		if s, err := s3.Open(url); err == nil {

@@ -176,8 +176,8 @@ func choice(t *testing.T, f *ast.FuncDecl, name string, n int) string {
 	return fmt.Sprintf("\n\tif mutant == \"%d\" {\n\t\t%s\n\t\treturn\n\t}\n", n, call)
 }
 
-// TestMutantsAreFunctionsOfTheirOwn checks the copies: each has the text of its mutant, and the file is valid Go.
-func TestMutantsAreFunctionsOfTheirOwn(t *testing.T) {
+// TestMutantsAreSeparateFunctions checks the copies: each has the text of its mutant, and the file is valid Go.
+func TestMutantsAreSeparateFunctions(t *testing.T) {
 	for i, m := range slices.Concat(all(), slices.Concat(elsewhere...)) {
 		text := mutated(t, m.file, map[int]mutant{i + 1: m})
 		if b, err := format.Source([]byte(text)); err != nil || len(b) == 0 {

@@ -22,10 +22,10 @@ var seenBy = map[string]string{
 
 	"cmd/amble/internal/kept": ".",
 	"jobs/server":             "^Test([^P]|P[^a]|Page[^I])", // without the tests that need a browser
-	"jobs":                    "Key|Paused|Stopped|Priority|Told|Overlap|Once|Removed|Webhook",
+	"jobs":                    "Key|Paused|Stopped|Priority|MissedRuns|Overlap|Once|Removed|Webhook",
 	"job/export/text":         ".",
 	"article/document":        "Isolated|Misbehave|Links",
-	"job":                     "^Test(ItemsOfKilledJobs|JobToBeKilled|.*Segments?.*|ClaimOf.*|GrownFiles.*|JobIsResumedFrom.*|JobWhoseMachine.*|OnlyOneDirectory.*|DamagedQueue.*|SpaceLeft.*|RobotsFilesMake.*)$",
+	"job":                     "^Test(ItemsOfKilledJobs|JobToBeKilled|.*Segments?.*|ClaimOf.*|GrownFiles.*|JobIsResumedFrom.*|JobOfLostMachine.*|OnlyOneDirectory.*|DamagedQueue.*|SpaceLeft.*|RobotsFilesMake.*)$",
 	"crawler":                 "^Test(BestFirst|Rescore)",
 	"cluster/work":            "Renders|MaxResources",
 	"sink/items":              "^Test(Files|StoreThatIsAway)",

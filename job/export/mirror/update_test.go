@@ -72,7 +72,7 @@ func setBack(t *testing.T, dir string) time.Time {
 
 // In the second crawl one page has changed, one is new, one is gone, one has moved, and the rest is known to be unchanged. Only files that
 // differ are written.
-func TestUpdateWritesWhatDiffers(t *testing.T) {
+func TestUpdateWritesOnlyDifferingFiles(t *testing.T) {
 	tmp := t.TempDir()
 	one, two, copied := filepath.Join(tmp, "1"), filepath.Join(tmp, "2"), filepath.Join(tmp, "copy")
 	crawled(t, one, func(s *crawltest.Site) {

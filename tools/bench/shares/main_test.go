@@ -44,7 +44,7 @@ func TestTheInnermostDutyHasTheTimeAndGarbageComesFirst(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoProfileIsAnError(t *testing.T) {
+func TestInvalidProfileIsAnError(t *testing.T) {
 	for _, s := range []string{"", "File: x\n-----------+----\n", "no such file\n"} {
 		if err := run(strings.NewReader(s), &strings.Builder{}, 0); err == nil {
 			t.Errorf("%q is accepted", s)

@@ -98,9 +98,9 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-// TestWhatThePageCosts counts the allocations of the page, which do not depend on the machine: none for each request of the crawl and each
-// refused URL; for each snapshot only those of its visible content, however many hosts and requests there were.
-func TestWhatThePageCosts(t *testing.T) {
+// TestAllocationsOfThePage counts the allocations of the page, which do not depend on the machine: none for each request of the crawl and
+// each refused URL; for each snapshot only those of its visible content, however many hosts and requests there were.
+func TestAllocationsOfThePage(t *testing.T) {
 	f := newFed(t, 50)
 	for range 10_000 {
 		f.request()

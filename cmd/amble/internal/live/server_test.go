@@ -18,9 +18,9 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// TestWhoMay checks that clients without a token, under another host name, from another site or by a link are refused, and that the crawl
-// continues.
-func TestWhoMay(t *testing.T) {
+// TestUnauthorizedClientsAreRefused checks that clients without a token, under another host name, from another site or by a link are
+// refused, and that the crawl continues.
+func TestUnauthorizedClientsAreRefused(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		h := watch(t, web, nil, endless(web, "http://a.example", 100).URL("/"))
 		time.Sleep(10 * time.Second)

@@ -44,7 +44,7 @@ func read(t *testing.T, c prometheus.Collector) map[string]float64 {
 }
 
 // A node counts the data that it stores and reports the state of its job. An engine that does not answer is also reported, as a number.
-func TestNodeSaysHowItIs(t *testing.T) {
+func TestNodeMetrics(t *testing.T) {
 	server := mem.New()
 	conn := server.Connect()
 	var config job.Config
@@ -94,7 +94,7 @@ func TestNodeSaysHowItIs(t *testing.T) {
 }
 
 // A server counts its streams and connections, and reports that it is ready.
-func TestServerSaysHowItIs(t *testing.T) {
+func TestServerMetrics(t *testing.T) {
 	s, err := natsserver.Start(natsserver.Config{Name: "s1", Dir: t.TempDir(), Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func TestBurstIsBounded(t *testing.T) {
 }
 
 // If the output is closed, the next line returns the error.
-func TestBurstTellsOfFailure(t *testing.T) {
+func TestBurstReturnsWriteError(t *testing.T) {
 	full := errors.New("full")
 	b := NewBurst(&writes{start: time.Now(), err: full})
 	if _, err := b.Write([]byte("a\n")); !errors.Is(err, full) {

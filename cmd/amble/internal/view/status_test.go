@@ -88,7 +88,7 @@ func TestEstimateKeepsToLimits(t *testing.T) {
 }
 
 // A crawl that was fast at first and is slow now is shown as slow.
-func TestRateIsOfLate(t *testing.T) {
+func TestRateIsRecent(t *testing.T) {
 	start := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 	var s status
 	var snap snapshot

@@ -68,7 +68,7 @@ func TestStatusAtMost5TimesASecond(t *testing.T) {
 }
 
 // A raised delay for other people's hosts is printed if nobody sees the line at the beginning.
-func TestRaisedDelayIsTold(t *testing.T) {
+func TestRaisedDelayIsPrinted(t *testing.T) {
 	const told = "amble: --delay 10ms is for hosts of your own (--own-hosts): all others are given 100ms\n"
 	own := func(host string) int {
 		if host == "own.test:80" {
