@@ -42,7 +42,7 @@ func TestCommitInterval(t *testing.T) {
 		}
 		defer func() { _ = store.Close() }()
 		var mu sync.Mutex
-		var answered []time.Time // response times of pages whose visits are not durable yet
+		var answered []time.Time // when the pages responded whose visits are not durable yet
 		visits, commits, longest := 0, 0, time.Duration(0)
 		c := newCrawler(t, w, crawler.Config{Frontier: store, Commits: crawler.Commits{Interval: interval}, Trace: &crawler.Trace{
 			Answered: func(_ weburl.URL, a *fetcher.Answer) {

@@ -85,7 +85,7 @@ func TestSeedsAreExemptFromIncludeRules(t *testing.T) {
 	}
 }
 
-// Sites under a public suffix do not belong to the suffix's site, even if that is a seed.
+// If a seed is a public suffix itself, the sites registered under it are still out of scope.
 func TestScopeDomainOfASuffix(t *testing.T) {
 	s, err := NewSeedScope(ScopeDomain, nil, mustURL(t, "https://github.io/"))
 	if err != nil {

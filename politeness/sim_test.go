@@ -277,7 +277,7 @@ func (h *history) meddle() {
 	h.judge.note("opted out: %v", h.optOut)
 }
 
-// restart ends the process, killed or stopped in order, and begins another one.
+// restart ends the process by a kill or an orderly stop, and begins another one.
 func (h *history) restart() {
 	h.caller.dead = true
 	if h.disk.none || h.rng.IntN(3) == 0 {

@@ -84,7 +84,7 @@ func TestContentSignal(t *testing.T) {
 	}
 }
 
-// Values other than yes and no are kept as written, and a line without others is not an error.
+// Values other than yes and no are kept as written. A line that has only such values is not an error.
 func TestContentSignalKeepsOtherValues(t *testing.T) {
 	for _, line := range []string{"Content-Signal: use=reference", "Content-Signal: search=yes, Use = reference , junk, ???=1"} {
 		file := Parse([]byte("User-agent: *\n" + line + "\n"))

@@ -48,7 +48,7 @@ func TestKnownIsWhatAddWouldNotChange(t *testing.T) {
 	keys = append(keys, parse(t, "http://a.test/5").Key(), weburl.Key{})
 	known(9, true, true, true, false, false, false)
 	known(3, true, false, true, false, false, false)
-	known(2, false, false, true, false, false, false) // not known at this depth: URLs that are queued deeper (F14)
+	known(2, false, false, true, false, false, false) // URLs queued at a greater depth are not known at this one (F14)
 	cl, err := s.Claim(ctx)
 	if err != nil {
 		t.Fatal(err)
