@@ -423,20 +423,19 @@ func (a *assembler) ordered(c *audit.Config) {
 	}
 }
 
-// inForce returns when the first shard applied an order, and when the last one had. Shards that were not crawled afterwards do not count.
+// inForce returns when the first and the last shard applied an order; ok is false if no segment shows it. A shard whose last segment does
+// not show it may have applied it after its last commit, within a minute.
 func (a *assembler) inForce(order int) (first, last time.Time, ok bool) {
 	shards := map[int]time.Time{}
 	for i := range a.Sources {
 		s := &a.Sources[i]
 		at, has := s.has(order)
-		was, known := shards[s.Shard]
-		switch {
-		case has && (!known || at.Before(was)):
+		if was, known := shards[s.Shard]; has && (!known || at.Before(was)) {
 			shards[s.Shard] = at
-		case !has && a.after(s) == nil && !known: // it may have applied the order after its last commit
-			shards[s.Shard] = s.Stored.Add(time.Minute)
 		}
-		ok = ok || has
+		if late := s.Stored.Add(time.Minute - s.ahead()); !has && a.after(s) == nil && late.After(last) {
+			last = late
+		}
 	}
 	for _, at := range shards {
 		if first.IsZero() || at.Before(first) {
@@ -446,7 +445,7 @@ func (a *assembler) inForce(order int) (first, last time.Time, ok bool) {
 			last = at
 		}
 	}
-	return first, last, ok
+	return first, last, len(shards) > 0
 }
 
 // processes returns the clocks of the processes that wrote the segments, as far as they are known, and when each process lost its

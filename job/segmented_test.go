@@ -12,7 +12,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/amble-crawler/amble/politeness/audit"
 	"github.com/amble-crawler/amble/politeness/ledger"
 	"github.com/amble-crawler/amble/sink"
 	"github.com/amble-crawler/amble/weburl"
@@ -301,5 +303,32 @@ func TestDamagedSegmentIsFound(t *testing.T) {
 			}
 			check(t, c.files.close())
 		}
+	}
+}
+
+// TestOrderOfShardThatHadEnded checks when a ledger is judged to know an order: from when a shard is known to have applied it, whatever
+// a shard did that had committed for the last time long before.
+func TestOrderOfShardThatHadEnded(t *testing.T) {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	segment := func(shard int, stored time.Time, obeyed ...Obeyed) Source {
+		return Source{Segment: Segment{Shard: shard, Epoch: 1, Stored: stored, Obeyed: obeyed}}
+	}
+	a := assembler{Assembly: &Assembly{
+		MaxSkew: time.Second,
+		Orders:  []Change{{Key: ActionRetry, At: at}},
+		Sources: []Source{
+			segment(0, at.Add(-time.Hour)), // it had ended
+			segment(1, at.Add(time.Hour), Obeyed{0, at.Add(-time.Hour)}, Obeyed{1, at.Add(2 * time.Second)}),
+			segment(2, at.Add(5*time.Second)), // it may have applied the order after its last commit
+			segment(3, time.Time{}),           // an earlier version wrote it
+		},
+	}}
+	var c audit.Config
+	a.ordered(&c)
+	if want := at.Add(time.Second); len(c.Forgiven) != 1 || !c.Forgiven[0].Equal(want) {
+		t.Errorf("hosts are tried again from %v, want %v", c.Forgiven, want)
+	}
+	if first, last, ok := a.inForce(1); !ok || !first.Equal(at.Add(2*time.Second)) || !last.Equal(at.Add(65*time.Second)) {
+		t.Errorf("applied from %v to %v, %v", first, last, ok)
 	}
 }
