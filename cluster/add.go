@@ -58,8 +58,8 @@ func (a *Adder) Add(ctx context.Context, r frontier.Request) error {
 
 // Flush sends the buffered requests. When it returns nil, all requests that were added are durable, and the job does not end before
 // their shards have queued them, unless a limit or an order ends it. The error wraps ErrOver if the job has ended: then it is unknown
-// which requests were sent; they are queued if the job is resumed. Otherwise it is an error of the engine, after sending has failed for
-// a TTL, or of the context: then Flush can be called again.
+// which requests were sent; they are queued if the job is resumed. Otherwise it is the error of the context, or of the engine after
+// sending was repeated for the job's TTL: then Flush can be called again.
 func (a *Adder) Flush(ctx context.Context) error {
 	var calls sync.WaitGroup
 	var mu sync.Mutex

@@ -138,7 +138,7 @@ func (m *EndModel) send(o *modelOwner, shard, links int) {
 	}
 }
 
-// commit makes a shard's state durable: the result of a page or of reading.
+// commit makes a shard's state durable after a page was done or the inbox was read, and reports whether that succeeded.
 func (m *EndModel) commit(o *modelOwner, queue int, inbox uint64) bool {
 	state := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(queue)), inbox)
 	if _, err := o.Append(state); err != nil {

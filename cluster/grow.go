@@ -80,7 +80,8 @@ func Grow(ctx context.Context, e Engine, g Growth) error {
 	return g.order(ctx, e, orders, rev)
 }
 
-// holdOrders returns the orders and a new revision of them, which no other Grow, and no node that takes over a shard, has known.
+// holdOrders stores the orders again, unchanged, and returns them with the new revision. To store them under that revision later fails
+// if another Grow has begun or a node has taken over a shard since.
 func holdOrders(ctx context.Context, e Engine) (all []Order, rev uint64, err error) {
 	for {
 		if all, rev, err = loadOrders(ctx, e); err != nil {

@@ -95,7 +95,7 @@ func Create(ctx context.Context, e Registers, j Job) error {
 	return err
 }
 
-// storeJSON stores a value in a register, in JSON. The error is of [Registers.Store].
+// storeJSON stores a value in a register as JSON. The error is that of [Registers.Store], or of encoding.
 func storeJSON(ctx context.Context, e Registers, name string, v any, rev uint64) error {
 	b, err := json.Marshal(v)
 	if err != nil {

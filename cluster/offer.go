@@ -163,7 +163,7 @@ func (d *decoder) link() (r frontier.Request, err error) {
 	return r, r.Validate()
 }
 
-// linkSize returns the size of a link in an offer.
+// linkSize estimates the size of a link in an offer, before compression.
 func linkSize(r *frontier.Request) int {
 	n := len(r.URL.String()) + len(r.Via.String()) + len(r.Meta) + 20
 	for _, h := range r.Hops {

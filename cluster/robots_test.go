@@ -209,7 +209,8 @@ func (s *spy) StoreRobots(ctx context.Context, name string, file []byte, life ti
 	return s.ClockStore.StoreRobots(ctx, name, file, life)
 }
 
-// TestRobotsFileIsStoredBeforeItsTurnEnds checks that a crawl that is waiting for its turn then has the file.
+// TestRobotsFileIsStoredBeforeItsTurnEnds checks that a turn in which robots.txt was requested ends only when the file is stored, so
+// that the next crawl does not request it again.
 func TestRobotsFileIsStoredBeforeItsTurnEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()

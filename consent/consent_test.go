@@ -29,7 +29,7 @@ type vector struct {
 	RSL    string // the elements in <rsl>
 	Status int
 	Body   string
-	Path   string // "/a" without one
+	Path   string // "" means "/a"
 }
 
 // vectors are examples from the drafts, the managed robots.txt of large networks, and contradictory statements. The command's tests crawl

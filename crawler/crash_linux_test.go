@@ -432,7 +432,7 @@ func (w *crashWeb) serve(rw http.ResponseWriter, r *http.Request) {
 	} else {
 		p, _ := strconv.Atoi(r.URL.Path[1:])
 		rw.Header().Set("Content-Type", "text/html")
-		for i := range 3 { // a tree, so that every page can be reached, and its neighbours on other hosts
+		for i := range 3 { // a tree, so that every page of the host can be reached
 			fmt.Fprintf(rw, "<a href=%s>x</a> <a href=/no/%d>x</a>", crashPath(min(crashExtra-1, p*3+i+1)), p)
 		}
 		fmt.Fprintf(rw, "<a href=%s>x</a>", w.seeds[p%len(w.seeds)])

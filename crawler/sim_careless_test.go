@@ -134,7 +134,7 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// forgetful is a frontier that forgets the hosts' waits when a Run ends, because the Gate must know them. Sometimes it
+// forgetful is a frontier that forgets the hosts' waits when a Run ends, to test that the Gate enforces them by itself. Sometimes it
 // gives a claim a short deadline.
 type forgetful struct {
 	*sim

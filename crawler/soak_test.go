@@ -129,7 +129,8 @@ func (r *run) retained() (counts map[string]int, requests int) {
 	}, r.tally.r.Requests
 }
 
-// Limits for things that the web can create without end. Everything else is one or two per host.
+// Limits that are smaller than usual, so that the soak test reaches them. Other counts are bounded by the number of hosts or by
+// constants.
 const (
 	soakContents = 300
 	soakCrowds   = 3000

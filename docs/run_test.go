@@ -311,7 +311,8 @@ func (s *shell) runAll(todo []shellCommand) {
 	}
 }
 
-// anyURL matches the origin of a URL, which must be the site's, the contact's, or one with a header of its own.
+// anyURL matches the origin of a URL. A command may name only the test site, the origin of the contact page, and the origin for which
+// the cookbook sets a header.
 var anyURL = regexp.MustCompile(`https?://[^/ '"]+`)
 
 var goRun = regexp.MustCompile(`go run \./(?:cmd|examples)/`)

@@ -228,7 +228,7 @@ func killedPath(v *crawler.Visit) string {
 	return "/0"
 }
 
-// killedSink is a sink with a step before the end of each call.
+// killedSink is a sink in whose calls, before they return, the process may be killed.
 type killedSink struct {
 	sink.Sink
 	k      *killer

@@ -200,8 +200,8 @@ func TestAssemble(t *testing.T) {
 	})
 }
 
-// assembleInTheWay checks that a half-made directory of another process is made again, and that other people's directories are not
-// touched.
+// assembleInTheWay checks that Assemble refuses a .part directory that is not its own. It leaves one that looks like that of an
+// interrupted Assemble, which the caller's next Assemble must replace.
 func assembleInTheWay(t *testing.T, a *job.Assembly, out string) {
 	t.Helper()
 	part := out + ".part"

@@ -67,7 +67,7 @@ func TestPaceOfSettings(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreTheLibrarys checks that a crawl without settings is the library's default: every default of a key is that of the Config.
+// TestDefaultsAreTheLibrarys checks that the defaults of the main keys are the library's.
 func TestDefaultsAreTheLibrarys(t *testing.T) {
 	var all Settings
 	for _, k := range Keys() {

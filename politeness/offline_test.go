@@ -20,7 +20,7 @@ func TestOfflineGateWaitsForNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.gate.Report(p, r)
-			time.Sleep(time.Microsecond) // times are rounded up to it
+			time.Sleep(time.Microsecond) // the Gate rounds times up to whole microseconds
 		}
 		answer("https://a.test/", Reply{Status: 200, Body: []byte("User-agent: *\nCrawl-delay: 100\nDisallow: /no\nVisit-time: 0100-0200\n")})
 		answer("https://a.test/", Reply{Status: 429, Header: http.Header{"Retry-After": {"100000"}}})

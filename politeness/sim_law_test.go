@@ -95,7 +95,8 @@ func (l *law) delay(h *hostLaw, operator time.Duration) time.Duration {
 	return max(operator, slow, h.backoff, h.wish())
 }
 
-// operator returns the operator's delay for a host at an address, or zero.
+// operator returns the configured delay of a host at an address: that of the first matching entry of HostDelays, otherwise the general
+// one. Only the entry of an own host may shorten it. addr may be the zero Addr.
 func (l *law) operator(host string, addr netip.Addr) time.Duration {
 	own := l.config.OwnHosts(host) > 0
 	for _, e := range l.config.HostDelays {

@@ -320,7 +320,8 @@ func (h *history) open(s saved, replayed bool) {
 	}
 }
 
-// lose loses some robots.txt bodies for good, and then all snapshots but s, which may contain them.
+// lose sometimes loses robots.txt bodies for good. If any are lost, it also drops all snapshots except s: the others may still contain
+// them.
 func (h *history) lose(s saved) {
 	if h.rng.IntN(4) == 0 {
 		for _, f := range h.web.files {

@@ -303,7 +303,7 @@ func (r *Rendering) Next(now time.Time) (Want, bool) {
 	return Want{}, false
 }
 
-// Answered stores the answer to a Want of Next, received at a time. If the store is full, the Want counts as refused.
+// Answered stores the answer to a Want that Next returned; at is when it was received. If the store is full, the Want counts as refused.
 func (r *Rendering) Answered(w Want, a *Answer, at time.Time) {
 	i, ok := r.known[w.URL.String()]
 	if !ok || !r.state.Wants[i].open() {

@@ -155,7 +155,7 @@ func (r *Rules) values(k kind) (out []string) {
 // CleanParam is a Clean-param line (Yandex): query parameters that do not change what a page shows.
 type CleanParam struct {
 	Params []string // names
-	Path   string   // where they do not; "" everywhere. A prefix, with "*" for any bytes
+	Path   string   // the paths for which that holds: a prefix, with "*" for any bytes; "" for all
 	Line   int      // 1-based
 }
 

@@ -21,7 +21,8 @@ type lexer struct {
 	at   int
 }
 
-// next returns a token, nil at the end. Dictionaries are skipped.
+// next returns the next token, or nil at the end. It does not parse dictionaries: it returns their delimiters as the operators << and
+// >>, and their contents as ordinary tokens.
 func (l *lexer) next(depth int) any {
 	for {
 		l.blanks()
@@ -139,7 +140,7 @@ func (l *lexer) literal() pdfString {
 	return pdfString(out)
 }
 
-// escape appends the value of the escape sequence after a backslash, and leaves at on its last byte.
+// escape appends the value of the escape sequence after a backslash, and leaves l.at at the last byte of the sequence.
 func (l *lexer) escape(out []byte) []byte {
 	c := l.peek(0)
 	switch c {

@@ -47,7 +47,7 @@ type lanes struct {
 // rested is the ready time of a release, until a group writes it.
 type rested struct {
 	host  *host
-	ready int64 // on the clock
+	ready int64 // by lanes.clock
 }
 
 func newLanes(c Config, t tuning) *lanes {

@@ -93,7 +93,7 @@ type ending struct {
 	*lease
 	fate    sched.Fate
 	freed   bool  // its claim was released before
-	ready   int64 // the host's ready time, on the clock
+	ready   int64 // the host's ready time, by lanes.clock
 	until   int64 // the time until which the URL waits, if its fate is Later
 	attempt int
 	anew    bool  // it arrives anew (F5)

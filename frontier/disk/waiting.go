@@ -153,7 +153,7 @@ func (l *lanes) stopLoading() {
 // due is the contents of a d key.
 type due struct {
 	place
-	at   int64 // on the clock
+	at   int64 // by lanes.clock
 	host uint64
 }
 

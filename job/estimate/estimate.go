@@ -95,7 +95,7 @@ type Group struct {
 	Mean     float64   `json:"mean"`
 	Of       *Interval `json:"interval,omitempty"`       // for all pages that these sites list; nil for one page, unless it is a share
 	OfAll    *Interval `json:"interval_sites,omitempty"` // for all sites, if these are a random sample; nil for fewer than 10 sites
-	Bounds   *Interval `json:"bounds,omitempty"`         // for a share: if none or all of the unanswered pages had the property
+	Bounds   *Interval `json:"bounds,omitempty"`         // for a share: its value if none or all of the unanswered pages had the property
 	Total    float64   `json:"total"`
 	TotalOf  Interval  `json:"total_interval"`
 	Listed   float64   `json:"listed"` // weighted number of the group's pages in the frame

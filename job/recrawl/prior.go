@@ -52,7 +52,8 @@ func Learn(pasts []*History, above Gamma) Gamma {
 	return g
 }
 
-// gridOf returns rates, evenly spaced in their logarithms, and for each past its likelihood at each, up to a factor.
+// gridOf returns a grid of rates, evenly spaced on a logarithmic scale, and the likelihood of each history at each rate, scaled so that
+// its maximum is 1. It skips empty histories, and evenly selects at most maxSiblings of them.
 func gridOf(pasts []*History) (grid [gridSize]float64, likelihood [][gridSize]float64) {
 	step := math.Log(maxRate/leastRate) / (gridSize - 1)
 	for i := range grid {

@@ -73,7 +73,7 @@ func (l *problemList) csv() []byte {
 	return l.bytes()
 }
 
-// table is text in rows, in a CSV format in which spreadsheets see no formulas.
+// table writes CSV whose cells spreadsheets do not take for formulas.
 type table struct {
 	b bytes.Buffer
 	w *csv.Writer

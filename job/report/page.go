@@ -68,12 +68,12 @@ func Page(r *job.Reader, c Commands) ([]byte, error) {
 // Commands are the commands that a report names, so that readers can check the crawl, explain a URL, and resume or repeat the crawl.
 // With the zero value the report names none.
 type Commands struct {
-	Verify  string // is followed by the directory of the job
-	URLs    string // prints the URLs of the job; is followed by the directory
-	Check   string // names all pages with a broken link; is followed by the directory
-	Explain string // is followed by the directory and a URL
-	Resume  string // is followed by the directory
-	Crawl   string // is followed by a job file and a new directory, with -o
+	Verify  string // checks the crawl; the report appends the directory of the job, also below
+	URLs    string // prints the URLs of the job
+	Check   string // names all pages with a broken link
+	Explain string // explains a URL, which follows the directory
+	Resume  string // resumes the crawl
+	Crawl   string // repeats the crawl; the report appends a job file and -o with a new directory instead
 }
 
 // source holds the data of a page.

@@ -578,7 +578,8 @@ func TestPlainReadingOfRobots(t *testing.T) {
 	}
 }
 
-// TestWithoutBodiesRulesAreNotChecked: everything else is.
+// TestWithoutBodiesRulesAreNotChecked checks that Check, without the bodies of robots.txt, says that the rules were not checked, and
+// checks everything else.
 func TestWithoutBodiesRulesAreNotChecked(t *testing.T) {
 	b := newBook().add(robotsReq(0, "User-agent: *\nDisallow: /no\n"), page(1.1, "/no"), page(1.5, "/x"))
 	rep, err := Check(strings.NewReader(b.b.String()), config(), nil)

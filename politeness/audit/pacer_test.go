@@ -57,7 +57,7 @@ func samePaces(t *testing.T, lines string, c Config, body Body, found []Violatio
 			t.Fatal(err)
 		}
 		if got = early(paced(t, sorted, c, body)); len(got) > 0 && len(rep.Violations) > 0 {
-			return // a Pacer notices this when the first of the two requests ends, and reports it once
+			return // both found violations: a Pacer reports an overlap once, when the first of two requests ends
 		}
 	}
 	if !slices.Equal(got, want) {

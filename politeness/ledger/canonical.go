@@ -32,7 +32,7 @@ func (s *scanner) canonical(e *Entry) bool {
 	return s.tail()
 }
 
-// start reads the members of a start.
+// start reads the members of a "start" entry.
 func (s *scanner) start(e *Entry) {
 	p := s.parser
 	if s.has(`,"url":"`) {
@@ -108,7 +108,7 @@ func (s *scanner) waits(e *Entry) {
 	s.b = nil
 }
 
-// end reads the members of an end.
+// end reads the members of an entry other than "start".
 func (s *scanner) end(e *Entry) {
 	p := s.parser
 	if s.has(`,"first_byte":"`) {

@@ -24,8 +24,8 @@ type shows struct {
 	has    []string
 	lacks  []string
 	cut    string
-	once   bool // two renderings may differ
-	fickle bool // equal results depend on more than one process, on chance, or on clocks
+	once   bool // it is never rendered twice, because two renderings may differ
+	fickle bool // it is rendered twice in short runs, too: several processes, chance or clocks could make the results differ
 	hurry  bool // it does not respond
 	floods bool // it keeps the browser busy, and would delay other pages
 	check  func(*testing.T, *render.Result)

@@ -169,7 +169,7 @@ func together(t *testing.T, crawls []*crawl, requests int, took time.Duration) [
 				s.end = time.Now()
 				c.end(turn, 0)
 				l.add(s)
-				time.Sleep(c.delay) // its Gate knows its own pause
+				time.Sleep(c.delay) // as the crawl's Gate does: Sharing does not enforce pauses after a crawl's own requests
 			}
 			c.sharing.Leave("gate-" + c.name)
 		})
