@@ -155,8 +155,8 @@ var (
 	parameter = regexp.MustCompile(`;[ \t]*([a-z*][a-z0-9_.*-]*)(?:=("(?:[^"\\]|\\.)*"|[^;]*))?`)
 )
 
-// pauseRequested returns the Retry-After of a response, as the end of the pause and as its length. A date is read by the
-// server's clock if that is behind.
+// pauseRequested returns the Retry-After of a response, as the end of the pause and as its length when the gate heard of it. A date is
+// read by the server's clock if that is behind.
 func pauseRequested(r *request) (until time.Time, requested time.Duration, ok bool) {
 	if r.end == nil || r.late || r.end.RetryAfter == "" {
 		return time.Time{}, 0, false
@@ -175,8 +175,15 @@ func pauseRequested(r *request) (until time.Time, requested time.Duration, ok bo
 	if err != nil {
 		return time.Time{}, 0, false
 	}
-	if theirs, err := http.ParseTime(r.end.Date); err == nil && theirs.Before(r.end.Ended) {
-		t = t.Add(r.end.Ended.Sub(theirs))
+	length := func(at time.Time) time.Duration {
+		if theirs, err := http.ParseTime(r.end.Date); err == nil && theirs.Before(at) {
+			return t.Sub(theirs)
+		}
+		return t.Sub(at)
 	}
-	return t, t.Sub(r.end.Ended), true
+	heard := r.end.Ended // for the gate; a process that was suspended hears of it later
+	if r.end.Reported.After(heard) {
+		heard = r.end.Reported
+	}
+	return r.end.Ended.Add(length(r.end.Ended)), length(heard), true
 }
