@@ -24,7 +24,7 @@ type sign struct {
 	Most int `json:",omitempty"`
 	// Leaves marks a node that gives all shards back, and takes none, or takes none yet.
 	Leaves bool `json:",omitempty"`
-	// Form is the form of jobs that the node's version creates.
+	// Form is the form of jobs that the node's version creates. 0: it is version 0.2.0 or before.
 	Form int `json:",omitempty"`
 	// Refuses is the reason why the node does not work on the job. Its process has ended.
 	Refuses string `json:",omitempty"`
@@ -34,6 +34,8 @@ type sign struct {
 func (s sign) room(j *Job) int {
 	switch {
 	case s.Leaves, s.Refuses != "", s.Clock.exceeds(j.MaxSkew):
+		return 0
+	case s.Form < jobForm: // a node of version 0.2.0 or before, which takes no shard that this version has owned
 		return 0
 	case s.Most > 0:
 		return min(s.Most, j.Shards)
@@ -117,7 +119,7 @@ func (n *Node) watch(signs map[string]sign) (mine int, err error) {
 	n.fellow[n.Name] = fellow{signs[n.Name], now}
 	var rooms []int
 	for name, f := range n.fellow {
-		if name != n.Name && now.Sub(f.since) < n.job.TTL && (f.Form >= jobForm || !n.upgraded) {
+		if name != n.Name && now.Sub(f.since) < n.job.TTL {
 			rooms = append(rooms, f.room(&n.job))
 		}
 	}

@@ -31,7 +31,7 @@ var mutants = []mutant{
 	{"a fenced owner keeps its lease", "owner.go", "		o.lease.giveUp()\n		o.err = fmt", "		o.err = fmt", "FencedOwner"},
 	{"URLs are handed out until the lease ends", "shard.go", "case left >= ttl/3:", "case left > 0:", "NothingIsHandedOut"},
 	{"requests begin although their answers cannot be stored", "turns.go", "if s.owner.under.longest(time.Now()) < s.node.job.storeTime() {", "if true {", "NothingBegins"},
-	{"a shard is taken over before its TTL", "node.go", "return r.kind == kindClose || time.Since(was.since) >= n.job.TTL", "return true", "Sim"},
+	{"a shard is taken over before its TTL", "node.go", "return r.kind == kindClose || unchanged >= n.job.TTL", "return unchanged >= 0", "Sim"},
 	{"a shard of any process of the name is taken at once", "node.go", "return err == nil && info.IsDir()", "_, _ = info, err\n	return true", "RestartedNode"},
 	{"a journal of two epochs is replayed", "takeover.go", "case r.epoch != f.epoch || r.kind == kindOpen:", "case false:", "EpochsFollow"},
 	{"a copy of another journal is continued", "takeover.go", "x.Seq != f.at.Seq || x.Nonce != f.at.Nonce", "false", "CopyOfAnother"},
@@ -82,11 +82,11 @@ var mutants = []mutant{
 	{"the rate is each node's", "rate.go", "max(k.late(), last.End+int64(max(0, r.gap-last.Gap)))", "k.late()", "CrawlsOnAnEngineShareTheirTotalRate|Sim"},
 
 	// Nodes of version 0.2.0, which ask each other for clocks.
-	{"nodes of version 0.2.0 are not waited for", "upgrade.go", "	if n.upgraded {\n", "	if true {\n", "NodesOfVersion020"},
-	{"a request of version 0.2.0 is not waited out", "upgrade.go", "rest := max(oldRest, n.job.Delay)", "rest := n.job.Delay", "NodesOfVersion020"},
-	{"an owner of version 0.2.0 is not waited for", "upgrade.go", "		if last.Seq != 0 {\n", "		if false {\n", "NodesOfVersion020"},
+	{"nodes of version 0.2.0 are not waited for", "takeover.go", "	if n.upgraded {\n", "	if true {\n", "NodesOfVersion020"},
+	{"a request of version 0.2.0 is not waited out", "takeover.go", "rest := max(oldRest, n.job.Delay)", "rest := n.job.Delay", "NodesOfVersion020"},
+	{"an owner of version 0.2.0 is not waited for", "takeover.go", "		if last.Seq != 0 {\n", "		if false {\n", "NodesOfVersion020"},
 	{"version 0.2.0 takes shards back", "record.go", "len(r.body)), recordVersion,", "len(r.body)), oldVersion,", "NodesOfVersion020"},
-	{"shards are kept free for a node of version 0.2.0", "fellows.go", " && (f.Form >= jobForm || !n.upgraded)", "", "NodeOfVersion020GetsNoShare"},
+	{"shards are kept free for a node of version 0.2.0", "fellows.go", "	case s.Form < jobForm:", "	case false:", "NodeOfVersion020GetsNoShare"},
 
 	// The budget: I7.
 	{"pages are returned before that is committed", "budget.go", "returned := p.s.store.Offsets(ownerName)[offsetReturned]", "returned := p.returned", "PagesAreReturned"},

@@ -351,21 +351,30 @@ func (n *Node) free(shard int, last Entry) bool {
 	if err != nil {
 		return false
 	}
-	left := n.leftBehind(shard, r)
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	if at, ok := n.failed[shard]; ok && time.Since(at) < 4*n.job.TTL {
+	at, failed := n.failed[shard]
+	n.mu.Unlock()
+	if failed && time.Since(at) < 4*n.job.TTL {
 		return false // another node may succeed
 	}
-	if left {
+	if n.leftBehind(shard, r) {
 		return true
 	}
-	was := n.seen[shard]
-	if last.Seq > was.seq { // a server that lags may return an older record later: then its owner has written nothing new
-		n.seen[shard] = sighting{last.Seq, time.Now()}
-		return r.kind == kindClose
+	unchanged := n.unchangedFor(shard, last.Seq)
+	return r.kind == kindClose || unchanged >= n.job.TTL
+}
+
+// unchangedFor returns how long this node has known a record to be the last one of a shard's journal, by its sequence. A server that lags
+// may return an older record later: then the owner has written nothing new.
+func (n *Node) unchangedFor(shard int, seq uint64) time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	was, known := n.seen[shard]
+	if !known || seq > was.seq {
+		was = sighting{seq, time.Now()}
+		n.seen[shard] = was
 	}
-	return r.kind == kindClose || time.Since(was.since) >= n.job.TTL
+	return time.Since(was.since)
 }
 
 func (n *Node) owns(shard int) bool {
