@@ -80,12 +80,8 @@ func (a *auditor) leads(r *request) (host string, l led) {
 	if host = hostOf(leadsTo(r)); host == r.start.Host {
 		return "", led{} // it already waits as the host that sent the redirect
 	}
-	known := r.end.Ended
-	if r.end.Reported.After(known) {
-		known = r.end.Reported
-	}
 	by := *r
-	return host, led{&by, known.Add(Tolerance), until.Add(-Tolerance)}
+	return host, led{&by, r.heard().Add(Tolerance), until.Add(-Tolerance)}
 }
 
 // allLed returns the redirects that request a pause, by the host to which they lead, in the order in which they
@@ -175,15 +171,12 @@ func pauseRequested(r *request) (until time.Time, requested time.Duration, ok bo
 	if err != nil {
 		return time.Time{}, 0, false
 	}
+	theirs, err := http.ParseTime(r.end.Date)
 	length := func(at time.Time) time.Duration {
-		if theirs, err := http.ParseTime(r.end.Date); err == nil && theirs.Before(at) {
+		if err == nil && theirs.Before(at) {
 			return t.Sub(theirs)
 		}
 		return t.Sub(at)
 	}
-	heard := r.end.Ended // for the gate; a process that was suspended hears of it later
-	if r.end.Reported.After(heard) {
-		heard = r.end.Reported
-	}
-	return r.end.Ended.Add(length(r.end.Ended)), length(heard), true
+	return r.end.Ended.Add(length(r.end.Ended)), length(r.heard()), true
 }
