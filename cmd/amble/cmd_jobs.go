@@ -94,15 +94,15 @@ func (c *jobsCmd) names(a *app, jobs []kept.Job) error {
 func (c *jobsCmd) list(a *app, jobs []kept.Job, total string) error {
 	for i := range jobs {
 		j := &jobs[i]
-		seed := ""
+		about := ""
 		if len(j.Seeds) > 0 {
-			seed = "  " + cli.Printable(j.Seeds[0]) + cli.AndMore(len(j.Seeds)-1) + "\n"
+			about = "  " + cli.Printable(j.Seeds[0]) + cli.AndMore(len(j.Seeds)-1) + "\n"
 		}
 		if why, _, _ := strings.Cut(j.Error, "\n"); why != "" {
-			seed += "  error: " + cli.Printable(why) + "\n"
+			about += "  error: " + cli.Printable(why) + "\n"
 		}
 		_, err := fmt.Fprintf(a.out, "%s: %s, %s, %s, %s ago\n%s  %s\n", cli.Printable(j.Name), j.StateText(), cli.Plural(j.Pages, "page"), cli.Bytes(j.Bytes),
-			ageText(time.Since(j.Last)), seed, c.next(j))
+			ageText(time.Since(j.Last)), about, c.next(j))
 		if err != nil {
 			return err
 		}
