@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// FuzzReadHistory: any input gives an error, or a history within its size limit that knows all of its own pages.
+// FuzzReadHistory checks that any input gives an error, or a history within its size limit in which each page can be looked up.
 func FuzzReadHistory(f *testing.F) {
 	f.Add([]byte(`{"schema":"amble.visit/1","url":"http://a.test/","outcome":"fetched","status":200,"etag":"\"x\"","sha256":"00"}`+"\n"), 1)
 	f.Add([]byte("{}\n\n{"), 2)

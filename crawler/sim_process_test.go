@@ -394,7 +394,7 @@ var strangers = sync.OnceValue(func() []weburl.URL {
 	return us
 })
 
-// promise is what a Gate knows about a host that delays or prevents a request.
+// promise holds a host's information in a Gate that delays or prevents requests to it.
 type promise struct {
 	host string
 	politeness.HostInfo

@@ -37,7 +37,7 @@ type disk struct {
 	needed    bool // the ledger lacks facts that the first snapshot has
 }
 
-// saved is a snapshot. It has all facts of its own past, and the number of facts when it was made.
+// saved is a snapshot, with the facts that it includes, and the number of facts when it was made.
 type saved struct {
 	b     []byte
 	facts int

@@ -41,7 +41,7 @@ func readTrace(t *testing.T, from time.Time, days float64) (paths []string, chan
 	return paths, changes
 }
 
-// staleness is how long copies have differed from their pages, after a day.
+// staleness accumulates the time, from a given day on, for which copies have differed from their pages.
 type staleness struct {
 	from, sum float64
 	next      []int // the first change of each page after its last visit

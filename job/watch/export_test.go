@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Knowledge is what a watch knows about a page.
+// Knowledge holds a watch's stored state of a page.
 type Knowledge struct {
 	Last    time.Time // rounded to seconds
 	Past    string

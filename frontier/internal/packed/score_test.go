@@ -25,6 +25,6 @@ func TestRanksKeepTheOrderOfScores(t *testing.T) {
 		}
 	}
 	if Rank(math.NaN()) != 0 || Rank(math.Copysign(0, -1)) != 0 {
-		t.Error("NaN or -0 has a rank of its own")
+		t.Error("NaN and -0 do not have the rank of 0")
 	}
 }
