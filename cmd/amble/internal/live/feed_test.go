@@ -61,12 +61,14 @@ func TestAFeedGivesEachOnce(t *testing.T) {
 		t.Errorf("room for %d is kept", n)
 	}
 	e := ledger.Entry{Event: ledger.End}
-	if n := testing.AllocsPerRun(10, func() {
+	fill := func() {
 		for range enough {
 			_ = f.Record(&e)
 		}
 		_ = f.Poll(func(*ledger.Entry) {}, func(*sink.Record) {})
-	}); n > 0 {
+	}
+	fill() // the burst released both halves of a batch: this grows one of them, and AllocsPerRun begins with a run that grows the other
+	if n := testing.AllocsPerRun(100, fill); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
