@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -409,7 +410,8 @@ func (p *process) promises() (all []promise) {
 }
 
 // keeps checks that the process keeps the waits of the previous one (P9). The pause after an unused, revoked Permit is
-// not in the ledger, because nothing was sent, unless its holder reports it late.
+// not in the ledger, because nothing was sent, unless its holder reports it late. A robots.txt that the previous process
+// dropped to free memory comes back in the replay, and pages follow that copy instead of waiting for the end of an outage.
 func (p *process) keeps(before []promise, late string, rests time.Time) {
 	p.t.Helper()
 	for _, was := range before {
@@ -422,7 +424,8 @@ func (p *process) keeps(before []promise, late string, rests time.Time) {
 		if p.Careless && rests.Before(due) {
 			due = rests // another Permit was revoked since then
 		}
-		if p.slots(was.host) < 2 && (!p.Careless || was.host == late) && due.After(time.Now()) && is.NotBefore.Before(due) {
+		copied := p.Tight && was.Waits == ledger.ClauseRobots && p.hasRobots(was.host)
+		if !copied && p.slots(was.host) < 2 && (!p.Careless || was.host == late) && due.After(time.Now()) && is.NotBefore.Before(due) {
 			wrong(was.host+" may be asked", is.NotBefore, was.NotBefore)
 		}
 		if is.Backoff < was.Backoff {
@@ -437,4 +440,12 @@ func (p *process) keeps(before []promise, late string, rests time.Time) {
 			wrong(was.host+" has the delay", is.Delay, was.Delay)
 		}
 	}
+}
+
+// hasRobots reports whether the process has a copy of the robots.txt of an origin of host.
+func (p *process) hasRobots(host string) bool {
+	return slices.ContainsFunc([]string{"http://", "https://"}, func(scheme string) bool {
+		u, err := weburl.Parse(scheme + host + "/")
+		return err == nil && p.crawler.Gate().Origin(u).Known
+	})
 }

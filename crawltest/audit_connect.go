@@ -133,7 +133,8 @@ type attempt struct {
 
 // unreached checks attempts to reach sites that never answered a request against the pauses of Expect.RobotsRetry:
 // their robots.txt is unreachable (P8). It skips sites that share a name, or an address and port, or whose robots.txt
-// is overridden.
+// is overridden. The check of a site ends where the robots.txt of another one redirects to it: from then on, a failed
+// connection may have been for that other one, which has its own pauses.
 func (a *auditor) unreached(dials []Dial, lookups []Lookup) {
 	if len(a.e.RobotsRetry) == 0 {
 		return
@@ -149,8 +150,25 @@ func (a *auditor) unreached(dials []Dial, lookups []Lookup) {
 				continue // the robots.txt of another site is there, and its requests need not know that this one failed
 			}
 		}
+		if to := a.redirectedTo(s); first.IsZero() || !to.IsZero() && to.Before(first) {
+			first = to
+		}
 		a.patient(s, a.attempts(s, dials, lookups), first)
 	}
+}
+
+// redirectedTo returns when the robots.txt of another site first redirected to s; the zero Time if none did.
+func (a *auditor) redirectedTo(s *Site) time.Time {
+	for i := range a.log {
+		r := &a.log[i]
+		if r.site == s || !a.hops[r.ID] && pathOfURL(r.URL) != robotsPath {
+			continue
+		}
+		if to, ok := redirectTarget(r); ok && strings.HasPrefix(to, s.origin+"/") {
+			return r.End
+		}
+	}
+	return time.Time{}
 }
 
 // attempts returns the attempts to reach a site, in order.
@@ -169,12 +187,11 @@ func (a *auditor) attempts(s *Site, dials []Dial, lookups []Lookup) (all []attem
 	return all
 }
 
-// patient reports attempts to connect that come too early, up to the first request. Another look-up of the address
-// does not count.
-func (a *auditor) patient(s *Site, all []attempt, first time.Time) {
+// patient reports attempts to connect that come too early, up to a time. Another look-up of the address does not count.
+func (a *auditor) patient(s *Site, all []attempt, to time.Time) {
 	n, until := 0, time.Time{}
 	for _, t := range all {
-		if !first.IsZero() && t.at.After(first) {
+		if !to.IsZero() && t.at.After(to) {
 			return
 		}
 		early := t.at.Before(until)

@@ -179,6 +179,14 @@ func robotsCases(second Expect) []auditCase {
 		{"robots.txt requested again at once", "P8", Expect{RobotsRetry: []time.Duration{time.Second, 5 * time.Second}}, status(503),
 			func(b *browser) { b.slowly(aRobots, aRobots, aRobots) },
 			func(b *browser) { b.slowly(aRobots, aRobots); time.Sleep(4 * time.Second); b.slowly(aRobots) }, "too shortly after a failure"},
+		{"refused and again before the pause of its robots.txt", "P8", Expect{RobotsRetry: []time.Duration{time.Second, 5 * time.Second}}, func(w *Web) {
+			w.Site("a.example").Fault(Refuse())
+			w.Site("b.example").Redirect("/robots.txt", "http://a.example/b-robots")
+		},
+			func(b *browser) { b.slowly(aRobots, aRobots, aRobots) },
+			func(b *browser) {
+				b.slowly(aRobots, "http://b.example/robots.txt", "http://a.example/b-robots", aRobots)
+			}, "connected again too early"},
 		{"robots.txt for longer than its max-age", "P1", Expect{RobotsFreshness: true}, func(w *Web) {
 			w.Site("a.example").Robots("").Header("Cache-Control", "max-age=90")
 		},
