@@ -252,6 +252,9 @@ func (s *sim) setLimits(p *politeness.Config) {
 	if s.Month {
 		p.RobotsGiveUp = 60 * 24 * time.Hour // no robots.txt works for days
 	}
+	if s.Outage {
+		p.RobotsGiveUp = 3 * time.Hour // a robots.txt may fail a few times more after the outage, and pauses have grown by then
+	}
 	if s.Hard {
 		p.MaxFailures = 8
 		if s.rng.IntN(2) == 0 {
