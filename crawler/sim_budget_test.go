@@ -93,10 +93,10 @@ func (s *sim) received(r *crawltest.Request) int64 {
 	return r.Bytes
 }
 
-// fetched counts the page visits of a host in a Run.
+// fetched counts the page visits of a host in a Run. A Run begins at the instant at which the last visit of the one before ends.
 func (s *sim) fetched(h crawltest.RandomHost, run span) (n int) {
 	for u, v := range s.visits.by {
-		if strings.HasPrefix(u, h.Origin+"/") && v.Outcome == crawler.Fetched && !v.Ended.Before(run.from) && !v.Ended.After(run.to) {
+		if strings.HasPrefix(u, h.Origin+"/") && v.Outcome == crawler.Fetched && !v.Started.Before(run.from) && !v.Ended.After(run.to) {
 			n++
 		}
 	}
