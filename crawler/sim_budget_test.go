@@ -66,13 +66,13 @@ func (s *sim) budget(h crawltest.RandomHost, e *crawler.HostSettings, run span, 
 	var first, over time.Time // time of the first request, and when the byte budget was used up
 	var bytes int64
 	for _, r := range all {
+		forOther := strings.Contains(r.URL, "/robots-of-") // redirected here from another host's robots.txt, which needs it
 		switch {
 		case r.Start.Before(run.from) || r.Start.After(run.to):
 			continue
-		case first.IsZero():
+		case first.IsZero() && !forOther: // the time of a host begins with the first request for a URL of its own
 			first = r.Start
 		}
-		forOther := strings.Contains(r.URL, "/robots-of-") // redirected here from another host's robots.txt, which needs it
 		if late := r.Start.Sub(first) - e.Time - s.ttl(); e.Time > 0 && late > 0 && !forOther {
 			wrong("a request after", r.Start.Sub(first), e.Time)
 		}
