@@ -20,11 +20,11 @@ import (
 func (a *attempt) answered(ctx context.Context, page *fetcher.Page) {
 	v, u := &Visit{Page: page}, a.claim.URL
 	switch {
-	case page.Challenged: // the Fetcher signs the next request for it
+	case page.Challenged: // the Fetcher signs the next request for this URL
 		a.run.output.archive(ctx, page, "attempt")
 		a.putBack(ctx, frontier.Again{}, nil)
 		return
-	case page.Wall != "": // another attempt would get a challenge, too
+	case page.Wall != "": // another attempt would receive a challenge, too
 		v.Outcome, v.Reason = Refused, politeness.ReasonChallenge
 		v.Detail = "the answer is a challenge of " + page.Wall + ", not the page"
 		a.end(ctx, v, nil)
@@ -106,7 +106,7 @@ func targetKind(k frontier.Kind) frontier.Kind {
 	return frontier.KindRedirect
 }
 
-// accept makes the response the page of the URL.
+// accept uses the response as the page of the claimed URL.
 func (a *attempt) accept(ctx context.Context, v *Visit) {
 	page, c := v.Page, a.claim
 	v.Outcome = Fetched
@@ -115,7 +115,7 @@ func (a *attempt) accept(ctx context.Context, v *Visit) {
 	}
 	switch {
 	case c.Kind == frontier.KindSitemap && !isPage(page):
-		a.reserved.page = true // a sitemap counts for the budgets of the crawl and of its host
+		a.reserved.page = true // a sitemap counts towards the page limits of the crawl and of its host
 		a.end(ctx, v, a.readSitemap(v))
 		return
 	case a.run.cfg.unchanged(v, c):
@@ -150,7 +150,7 @@ func (a *attempt) awaitRoom(ctx context.Context, p *fetcher.Page) {
 	}
 }
 
-// read parses a page and returns the links to queue.
+// read parses the page of a visit and returns the links to queue.
 func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Request {
 	v.describe(a.claim.Request, a.claim.Attempt)
 	v.Validators = validators(v.Page)
@@ -165,7 +165,7 @@ func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Requ
 		return nil
 	}
 	var duplicate bool
-	if !out { // a page that is not kept must not count as the original of others
+	if !out { // a page outside the wanted types is not kept, so other pages must not count as its duplicates
 		if a.reserved.body, duplicate = a.run.duplicates.meet(v); duplicate {
 			return nil
 		}
@@ -176,7 +176,7 @@ func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Requ
 		return nil
 	}
 	if v.Doc = doc; v.Rendered != nil && doc != nil {
-		other := a.run.linkers.take(a.run.judge) // k still holds the document
+		other := a.run.linkers.take(a.run.judge) // a second linker, because k still holds the document
 		a.run.renders.complete(v, other)
 		a.run.linkers.put(other)
 	}
@@ -194,8 +194,8 @@ func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Requ
 	return append(a.reserved.links[:len(a.reserved.links):len(a.reserved.links)], raises...)
 }
 
-// judgeUsage sets v.Terms and reports whether to stop reading the page. That is so if the site forbids its use, which v then
-// records, or if the page names documents that must be read first; then the page is held.
+// judgeUsage sets v.Terms and reports whether to stop reading the page. Reading stops if the site forbids the use of the page, which v
+// then records, or if the page names documents of terms that must be read first: then a.held is set.
 func (a *attempt) judgeUsage(ctx context.Context, v *Visit, metas []robots.Meta) (over bool) {
 	p := v.speaks(metas)
 	p.Robots = a.group
@@ -216,7 +216,7 @@ func (a *attempt) judgeUsage(ctx context.Context, v *Visit, metas []robots.Meta)
 	return v.refuse()
 }
 
-// heldPage continues with a page that waited for documents, and reports whether the claim has ended.
+// heldPage continues with a page that was held until documents of terms were read, and reports whether the claim has ended.
 func (a *attempt) heldPage(ctx context.Context) bool {
 	names := a.run.terms.waiting(a.claim.URL)
 	if names == nil {
@@ -255,10 +255,10 @@ func (c *Config) directives(v *Visit, metas []robots.Meta) robots.Directives {
 	return robots.PageDirectives(c.Identity().Product, v.Page.Header.Values("X-Robots-Tag"), metas, opts...)
 }
 
-// cuts keeps the longest body that any attempt received, for URLs that are requested again because the response was incomplete. It
-// is in memory only: if the process is killed, the bodies are lost, but not the URLs.
+// cuts keeps, for each URL that is requested again because its response was incomplete, the longest response so far. It is in memory
+// only: if the process is killed, the responses are lost, but the URLs are not.
 type cuts struct {
-	max int // maximum bytes
+	max int // maximum bytes of all pages
 
 	mu    sync.Mutex
 	pages map[weburl.URL]*fetcher.Page
@@ -288,7 +288,7 @@ func (c *cuts) keep(u weburl.URL, p *fetcher.Page) bool {
 		return false
 	}
 	c.pages[u], c.bytes = p.Clone(), bytes
-	c.pages[u].Raw = nil // the attempt is archived separately
+	c.pages[u].Raw = nil // every attempt is archived separately
 	return true
 }
 
@@ -299,7 +299,7 @@ func cutSize(p *fetcher.Page) int {
 	return len(p.Body) + cutOverhead
 }
 
-// take removes and returns the body kept for u, or nil.
+// take removes and returns the response kept for u, or nil.
 func (c *cuts) take(u weburl.URL) *fetcher.Page {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -309,13 +309,13 @@ func (c *cuts) take(u weburl.URL) *fetcher.Page {
 	return p
 }
 
-// brokeOff reports whether another attempt might get the complete page: the connection ended too early. A page that was cut at one
-// of the crawl's limits would be cut again.
+// brokeOff reports whether the connection ended too early, so that another attempt may get the complete page. A page that was cut off at
+// one of the crawl's limits would be cut off again.
 func brokeOff(p *fetcher.Page) bool {
 	return p.Truncated == fetcher.ReasonCutShort && p.Status/100 == 2
 }
 
-// better returns the better of the last response and the longest earlier one, which may be nil.
+// better returns the last response, or the longest earlier one if that is more complete. earlier may be nil.
 func better(last, earlier *fetcher.Page) *fetcher.Page {
 	worse := retryable(last.Status) || last.Status/100 == 2 && last.Truncated != "" && earlier != nil && len(last.Body) < len(earlier.Body)
 	if earlier != nil && worse {
@@ -328,7 +328,7 @@ func better(last, earlier *fetcher.Page) *fetcher.Page {
 // cause.
 type causes struct {
 	mu   sync.Mutex
-	last map[string]error // by origin
+	last map[string]error // keyed by origin
 }
 
 // maxCauses limits the number of causes. If the table is full, it is emptied.
@@ -356,12 +356,12 @@ func (c *causes) note(origin string, page *fetcher.Page, err error) {
 	c.last[origin] = err
 }
 
-// wallError is the cause if a bot wall answered the request for a robots.txt.
+// wallError is the error of a request for robots.txt that a bot wall answered.
 type wallError struct{ wall string }
 
 func (e *wallError) Error() string { return "a challenge of " + e.wall }
 
-// of returns the cause of a denied visit, or nil.
+// of returns the reason why the robots.txt that denies d could not be fetched, or nil.
 func (c *causes) of(origin string, d *politeness.Denied) error {
 	if d.Reason != politeness.ReasonRobotsUnreachable {
 		return nil

@@ -22,14 +22,15 @@ type budgetRow struct {
 	host, crawl allowance
 }
 
-// allowance is one limit: the field of Config that sets it, and its value. h has the settings of the host, or is nil.
+// allowance is one limit: the name of the Config field that sets it, and a function that returns its value. h has the settings of the
+// host, or is nil.
 type allowance struct {
 	setting string
 	of      func(c *Config, h *HostSettings) Limit
 }
 
-// budgets holds every budget. All costs of a queued URL belong to these kinds, so limiting pages limits everything else. Work is
-// charged to the host whose page or sitemap led to it, whatever the URL's host. Further limits apply per page: its links, its
+// budgets holds every budget. Every cost of a queued URL is of one of these kinds, so limiting pages limits everything else. Work is
+// charged to the host whose page or sitemap led to it, even if the URL has another host. Further limits apply per page: its links, its
 // redirects and its attempts (Limits.LinksPerPage, Limits.Redirects, Retries.Max).
 var budgets = [...]budgetRow{
 	kindPages: {
@@ -55,7 +56,7 @@ var budgets = [...]budgetRow{
 		allowance{"Limits.Resources", func(c *Config, _ *HostSettings) Limit { return c.Limits.Resources }},
 	},
 	kindProcessor: {
-		"processor seconds", // of the browser; in addition, pages of a host are no longer rendered after maxStuck pages in a row have used up their share
+		"processor seconds", // maxStuck pages of a host in a row that use up their share end rendering there, too
 		allowance{"Render.MaxProcessor", func(c *Config, h *HostSettings) Limit { return times(c.processorSeconds(), pagesOfHost(c, h)) }},
 		allowance{"Render.MaxProcessor", func(c *Config, h *HostSettings) Limit { return times(c.processorSeconds(), pagesOfCrawl(c, h)) }},
 	},
@@ -84,7 +85,7 @@ func (c *Config) processorSeconds() int {
 	return int((limit + time.Second - 1) / time.Second)
 }
 
-// times returns n times the number of pages.
+// times returns the limit for n units per page, given the limit of pages.
 func times(n int, pages Limit) Limit {
 	if pages < 0 || pages > math.MaxInt64/Limit(n) {
 		return Unlimited
@@ -92,9 +93,9 @@ func times(n int, pages Limit) Limit {
 	return Limit(n) * pages
 }
 
-// budget hands out one ticket for each page that may still be fetched, so that a crawl of N pages fetches
-// exactly N however many workers it has. A worker takes a ticket before it claims a URL and reports
-// afterwards whether that was a page; for any other claim the ticket is returned.
+// budget hands out one ticket for each page that may still be fetched, so that a crawl of N pages fetches exactly N however many workers
+// it has. A worker takes a ticket before it claims a URL and calls settle when the claim has ended: a page uses up the ticket, any other
+// claim returns it.
 type budget struct {
 	mu   sync.Mutex
 	cond *sync.Cond
@@ -129,14 +130,14 @@ func (b *budget) take(ctx context.Context) bool {
 	return true
 }
 
-// wake takes the lock so that no waiter is between its check of ctx and its Wait.
+// wake wakes all waiters. It takes the lock, so that no waiter is between its check of ctx and its Wait.
 func (b *budget) wake() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.cond.Broadcast()
 }
 
-// settle ends a ticket: it was used for a page, or is returned.
+// settle uses up a ticket if spent is set, and returns it otherwise.
 func (b *budget) settle(spent bool) {
 	if b.unlimited {
 		return
@@ -174,7 +175,7 @@ func (b *budget) exhausted() bool {
 	return !b.unlimited && b.left == 0 && b.out == 0
 }
 
-// retryShare is the number of pages for each of which a host, and a crawl, may make one more retry.
+// retryShare is the number of fetched pages that permit one more retry, for a host and for the crawl.
 const retryShare = 10
 
 // retry takes a retry from the budgets of a host and of the crawl. It returns false if one of them is used up.
@@ -192,7 +193,7 @@ func (t *tally) retry(host string) bool {
 	return true
 }
 
-// spent records in v that the retry budget is used up.
+// spent explains in v.Detail that the retry budget is used up.
 func (v *Visit) spent() {
 	v.Detail = "not tried again: the retries of its host, or of the crawl, are used up"
 	if v.Reason != "" {
@@ -208,8 +209,8 @@ type spending struct {
 	addr  netip.Addr    // the host's address when the crawl first met it; set only if an entry for an address range may apply
 }
 
-// settings returns the entry that applies to a claim's host, or nil. If no entry matches the host by name, the address at which the
-// crawl first meets it decides; the error is that of the look-up.
+// settings returns the entry of Config.Hosts that applies to a claim's host, or nil. If no entry matches the host by name, the address at
+// which the crawl first meets the host decides. The error is that of the address look-up.
 func (a *attempt) settings(ctx context.Context) (*HostSettings, error) {
 	t, u := a.run.hosts, a.claim.URL
 	if t == nil {
@@ -225,7 +226,8 @@ func (a *attempt) settings(ctx context.Context) (*HostSettings, error) {
 	return a.run.entry(u.Host()), nil
 }
 
-// entry returns the entry that applies to a host, as far as its address is known, or nil.
+// entry returns the entry of Config.Hosts that applies to a host, or nil. Entries for address ranges count only once the host's address
+// is known.
 func (r *run) entry(host string) *HostSettings {
 	t := r.hosts
 	i := t.named(host)
@@ -238,7 +240,7 @@ func (r *run) entry(host string) *HostSettings {
 	return &t.entries[i]
 }
 
-// counts returns the entry that applies to a host if it limits bytes or time, otherwise nil.
+// counts returns the entry of Config.Hosts that applies to a host if the entry limits bytes or time, otherwise nil.
 func (r *run) counts(host string) *HostSettings {
 	if r.hosts == nil || !r.hosts.counted {
 		return nil
@@ -249,7 +251,7 @@ func (r *run) counts(host string) *HostSettings {
 	return nil
 }
 
-// overBudget returns the budget of a host that is used up, or "". h may be nil.
+// overBudget returns the text of the budget in h that the host has used up, or "". h may be nil.
 func (t *tally) overBudget(host string, h *HostSettings, now time.Time) string {
 	if h == nil || h.Bytes <= 0 && h.Time == 0 {
 		return ""
@@ -267,8 +269,8 @@ func (t *tally) overBudget(host string, h *HostSettings, now time.Time) string {
 	return ""
 }
 
-// pagesOf returns the page limit of a host, 0 if there is none, and the rule that sets it. If host is "", Limits.PagesOfHost is
-// ignored.
+// pagesOf returns the page limit of a host, 0 if there is none, and the text of the entry of Config.Hosts that sets it, or "". If host is
+// "", Limits.PagesOfHost is ignored.
 func (c *Config) pagesOf(host string, h *HostSettings) (most Limit, rule string) {
 	if h == nil || h.Pages == 0 {
 		if of := c.Limits.PagesOfHost; of != nil && host != "" {
@@ -298,7 +300,7 @@ func (t *tally) locate(host string, addr netip.Addr) {
 	}
 }
 
-// spends returns the spending of a host for modification. The caller holds the lock.
+// spends returns the spending of a host, to be modified. The caller holds the lock.
 func (t *tally) spends(host string) *spending {
 	s := t.spent[host]
 	if s == nil {
@@ -333,7 +335,7 @@ func (t *tally) receives(host string, bytes int64) {
 	t.spends(host).bytes += bytes
 }
 
-// spentBy returns a copy of a host's spending, or nil. The caller holds the lock.
+// spentBy returns a copy of a host's spending, or nil if there is none. The caller holds the lock.
 func (t *tally) spentBy(host string) *spending {
 	s := t.spent[host]
 	if s == nil {
@@ -349,7 +351,7 @@ func (s *spending) append(b []byte) []byte {
 	return append(b, s.addr.AsSlice()...)
 }
 
-// readSpending parses the output of append; nil if append added nothing.
+// readSpending parses the output of append. It returns nil if b is empty.
 func readSpending(b []byte) *spending {
 	bytes, n := binary.Uvarint(b)
 	began, m := binary.Uvarint(b[max(0, n):])
@@ -361,7 +363,7 @@ func readSpending(b []byte) *spending {
 	return s
 }
 
-// uses counts how much of the budgets that apply to every host, except for pages, a host has used.
+// uses counts the sitemaps and robots.txt requests of a host, which are limited for every host.
 type uses struct {
 	sitemaps int // sitemaps that count towards the limit
 	settled  int // sitemaps whose visits are in the sinks; a resumed crawl starts from this count
@@ -373,7 +375,7 @@ func (u uses) encode() []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(nil, uint64(u.settled)), uint64(u.robots))
 }
 
-// usesOf returns the uses of a host for modification. The caller holds the lock.
+// usesOf returns the uses of a host, to be modified. The caller holds the lock.
 func (t *tally) usesOf(host string) *uses {
 	u := t.used[host]
 	if u == nil {
@@ -391,7 +393,7 @@ func (t *tally) usedBy(host string) uses {
 	return uses{}
 }
 
-// recallUses continues the uses of earlier runs.
+// recallUses restores the uses of a host that earlier processes stored.
 func (t *tally) recallUses(host string, value []byte) {
 	sitemaps, n := binary.Uvarint(value)
 	robots, m := binary.Uvarint(value[max(0, n):])
@@ -442,7 +444,8 @@ func (t *tally) unreserveSitemap(host string) {
 	t.usesOf(host).sitemaps--
 }
 
-// needsRobots counts a request for robots.txt that was necessary for a URL of the host.
+// needsRobots counts a request for robots.txt that a URL of the host made necessary. limited reports whether the host has a limit of
+// them.
 func (t *tally) needsRobots(host string, limited bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -465,7 +468,7 @@ func (a *attempt) overRobots(u weburl.URL) string {
 	return a.robotsSpent()
 }
 
-// robotsSpent returns the exhausted limit of requests for robots.txt and for documents of terms, or "".
+// robotsSpent returns the exhausted limit of requests for robots.txt and documents of terms, or "" if none is exhausted.
 func (a *attempt) robotsSpent() string {
 	if a.ofSeed() {
 		return ""
@@ -482,12 +485,12 @@ func (a *attempt) robotsSpent() string {
 	return ""
 }
 
-// robotsOfHost returns the limit of requests for robots.txt that are necessary for URLs of the claim's host.
+// robotsOfHost returns the limit of the requests for robots.txt that URLs of the claim's host may cause.
 func (a *attempt) robotsOfHost() Limit {
 	return budgets[kindRobots].host.of(&a.run.cfg, a.run.entry(a.claim.URL.Host()))
 }
 
-// ofSeed reports whether the claim is a seed, a redirect target of a seed, or a request that replaces a seed.
+// ofSeed reports whether the claim's URL is a seed, a redirect target of a seed, or a URL that replaces a seed.
 func (a *attempt) ofSeed() bool {
 	c := &a.claim
 	return c.Kind == frontier.KindSeed || c.Kind == frontier.KindRedirect && c.Depth == 0 || a.standsForSeed()

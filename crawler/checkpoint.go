@@ -19,25 +19,24 @@ import (
 
 // Keys under which a crawl stores the state that must survive a crash in a durable frontier.
 const (
-	keyGate      = "crawler/gate"  // a whole snapshot, which earlier versions wrote
-	keyGateParts = "crawler/gate/" // the names of Gate.Changes
+	keyGate      = "crawler/gate"  // one snapshot of the whole state, which earlier versions wrote
+	keyGateParts = "crawler/gate/" // prefix of the names that Gate.Changes returns
 	keyTally     = "crawler/tally"
 	keyHost      = "crawler/host/"
-	keyUsed      = "crawler/used/" // by host: uses
+	keyUsed      = "crawler/used/" // followed by the host; the value is its uses
 	keyNeed      = "crawler/need/"
 	keyBody      = "crawler/body/"
 	keyNear      = "crawler/near/"
 	keyCrowd     = "crawler/crowd/"
 	keyTable     = keyCrowd         // the number of the table to which the crowds belong
-	oldTable     = "crawler/crowds" // earlier key, next to the gate's state: reading it would also read megabytes of that
-	keyPin       = "crawler/pin/"   // by host name
-	keyRules     = "crawler/rules"  // the rulebook
-	keyLot       = "crawler/lot/"   // by site: the state of the sample drawn from its sitemaps
-	keySince     = "crawler/since"  // identifies the history that has been queued
+	oldTable     = "crawler/crowds" // of earlier versions; its prefix also finds the crowds, which are megabytes
+	keyPin       = "crawler/pin/"   // followed by the host name
+	keyRules     = "crawler/rules"  // value is the rulebook
+	keyLot       = "crawler/lot/"   // followed by the site; the value is the state of the sample drawn from its sitemaps
+	keySince     = "crawler/since"  // value identifies the history whose URLs have been queued
 )
 
-// checkpoint stores the counts of the parts of a run in a durable frontier, and reads them when the crawl
-// is resumed.
+// checkpoint stores the counts and other state of a run in a durable frontier, and restores them when the crawl is resumed.
 type checkpoint struct {
 	store      frontier.Durable
 	gate       *politeness.Gate
@@ -49,11 +48,11 @@ type checkpoint struct {
 	duplicates *duplicates
 	sampler    *sampler // nil without Config.Sample
 
-	table   uint64 // the number of the crowds' table
+	table   uint64 // number of the table of crowds
 	resumed bool   // an earlier process has begun this crawl
 }
 
-// newCheckpoint returns a checkpoint of r and makes r's parts track their changes.
+// newCheckpoint returns a checkpoint of r and makes the parts of r track their changes.
 func newCheckpoint(r *run, store frontier.Durable) *checkpoint {
 	r.tally.keeps()
 	r.bound.changed = map[party]bool{}
@@ -65,7 +64,7 @@ func newCheckpoint(r *run, store frontier.Durable) *checkpoint {
 	}
 }
 
-// durable returns f as a frontier.Durable if it outlives the process, otherwise nil.
+// durable returns f as a frontier.Durable, or nil if f does not outlive the process.
 func durable(f frontier.Frontier) frontier.Durable {
 	d, _ := f.(frontier.Durable)
 	return d
@@ -104,15 +103,15 @@ var errStopped = errors.New("no more values are wanted")
 // kept is the part of a tally that outlives the process.
 type kept struct {
 	Report  Report
-	Elapsed time.Duration // of all runs
+	Elapsed time.Duration // running time of all runs
 
 	Usage     usageCounts
 	UsageMore int
 	Hosts     []string `json:",omitempty"` // the entries of Config.Hosts that hosts of the crawl have matched
 }
 
-// UnmarshalJSON also accepts the names that the fields of Report had in JSON before it had tags. All other names differ only in
-// case.
+// UnmarshalJSON also accepts the names that the fields of Report had in JSON before it had tags. All other old names differ from the tags
+// only in case, which encoding/json ignores.
 func (k *kept) UnmarshalJSON(b []byte) error {
 	type plain kept
 	var old struct{ Report struct{ Same, Near int } }
@@ -164,8 +163,8 @@ func (k *checkpoint) addMore(values map[string][]byte) error {
 	return err
 }
 
-// keepCrowds adds the crowds that have changed. Crowds of a discarded table stay in the frontier under its number, and are not read
-// again.
+// keepCrowds adds to values the crowds that have changed. The crowds of a discarded table stay in the frontier, but carry its number, and
+// are not read again.
 func (k *checkpoint) keepCrowds(values map[string][]byte) {
 	counts, seed, fresh := k.crowds.changes()
 	if fresh {
@@ -233,7 +232,7 @@ func (k *checkpoint) recall(ctx context.Context) (was kept, err error) {
 func (k *checkpoint) recallHost(host string, value []byte) {
 	pages, n := binary.Uvarint(value)
 	value = value[max(0, n):]
-	retries, n := binary.Uvarint(value) // missing in the state of earlier versions
+	retries, n := binary.Uvarint(value) // 0 in the state of earlier versions, which lacks it
 	c := hostCount{pages: int(pages), retries: int(retries)}
 	for i := range c.usage {
 		value = value[max(0, n):]
@@ -245,7 +244,7 @@ func (k *checkpoint) recallHost(host string, value []byte) {
 	k.tally.recallHost(host, c)
 }
 
-// encode returns the stored form of c: usage is omitted if the host states none and nothing follows.
+// encode returns the stored form of c. It omits usage if that is all zeros and nothing follows it.
 func (c *hostCount) encode() []byte {
 	b := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(c.pages)), uint64(c.retries))
 	if c.usage != (usageCounts{}) || c.spent != nil {
@@ -282,8 +281,8 @@ func (k *checkpoint) recallNear(name string, _ []byte) {
 	}
 }
 
-// sameSample returns an error if the stored crawl uses another sample, or none, because the sitemaps that it has read would not be
-// read again.
+// sameSample returns an error if the stored crawl draws another sample, or none. The sitemaps that it has read would not be read again
+// for this sample.
 func (k *checkpoint) sameSample(ctx context.Context) error {
 	b, err := k.store.Value(ctx, "", keyRules)
 	if err != nil || b == nil {
@@ -324,7 +323,7 @@ func (k *checkpoint) recallCrowds(ctx context.Context) error {
 	return nil
 }
 
-// moveTable moves the trap table of a crawl from its former key to the current one.
+// moveTable moves the trap table's number from the key of earlier versions to the current key.
 func (k *checkpoint) moveTable(ctx context.Context) ([]byte, error) {
 	b, err := k.store.Value(ctx, "", oldTable)
 	if err != nil || b == nil {
@@ -333,8 +332,7 @@ func (k *checkpoint) moveTable(ctx context.Context) ([]byte, error) {
 	return b, k.mark(ctx, keyTable, b)
 }
 
-// keptCrowd returns the stored count of a crowd in this table. If the store cannot be read, it returns 0, and the next commit
-// fails, too.
+// keptCrowd returns the stored count of a crowd in a table. If the store cannot be read, it returns 0; the next commit then fails, too.
 func (k *checkpoint) keptCrowd(ctx context.Context, table, crowd uint64) uint32 {
 	b, err := k.store.Value(ctx, "", crowdName(crowd))
 	of, n := binary.Uvarint(b)
@@ -349,12 +347,12 @@ func crowdName(crowd uint64) string {
 	return string(binary.BigEndian.AppendUint64([]byte(keyCrowd), crowd))
 }
 
-// mark stores a value immediately.
+// mark commits one value at once.
 func (k *checkpoint) mark(ctx context.Context, key string, value []byte) error {
 	return k.store.Commit(ctx, nil, frontier.Checkpoint{Values: map[string][]byte{key: value}})
 }
 
-// pin stores a first look-up in the frontier, or returns the one that is already stored.
+// pin stores the private addresses of a host's first look-up in the frontier, or returns those that are already stored.
 func (k *checkpoint) pin(ctx context.Context, host string, private []netip.Addr) ([]netip.Addr, error) {
 	b, err := k.store.Value(ctx, "", keyPin+host)
 	switch {
@@ -366,11 +364,11 @@ func (k *checkpoint) pin(ctx context.Context, host string, private []netip.Addr)
 	return private, k.mark(ctx, keyPin+host, pinText(private))
 }
 
-// Inherit converts a stored value of a crawl for a second crawl that continues with some of its hosts. The value has the name under
-// which a durable Frontier keeps it for the owner "" (frontier.Durable.Values). It returns nil if the second crawl does not need the
-// value. ours reports the hosts (weburl.URL.Host) of the second crawl. Counts of visits stay with the first crawl, which has their
-// records, and so do the values of Config.AtCommit. Both crawls have the state that makes requests polite: pauses, robots.txt files,
-// pinned addresses.
+// Inherit converts a stored value of a crawl for a second crawl that continues with some of the first crawl's hosts. The value has the
+// name under which a durable Frontier keeps it for the owner "" (frontier.Durable.Values). Inherit returns nil if the second crawl does
+// not need the value. ours reports whether a host (weburl.URL.Host) belongs to the second crawl. Counts of visits stay with the first
+// crawl, which has the records of those visits, and so do the values of Config.AtCommit. Both crawls get the state that makes requests
+// polite: pauses, robots.txt files, pinned addresses.
 func Inherit(name string, value []byte, ours func(host string) bool) []byte {
 	if name == keyTally {
 		return inheritTally(value)
@@ -386,12 +384,12 @@ func Inherit(name string, value []byte, ours func(host string) bool) []byte {
 	return value
 }
 
-// inheritTally returns the counts of a crawl that has counted nothing but is not new: it must look for sitemaps that an earlier process
-// may not have queued.
+// inheritTally returns the stored counts of a crawl that has counted no visits but has begun: on resuming, it looks for sitemaps that an
+// earlier process may not have queued.
 func inheritTally(value []byte) []byte {
 	var was kept
 	if json.Unmarshal(value, &was) != nil {
-		return value // the crawl will report the error
+		return value // the second crawl will report the error
 	}
 	now := kept{Report: newTally(time.Time{}).r, Hosts: was.Hosts}
 	now.Report.Started, now.Report.Runs, now.Report.Sitemaps = was.Report.Started, 0, nil

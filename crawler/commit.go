@@ -10,24 +10,24 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// A commit is due after this time since the last one, or earlier if this much has accumulated or everything else waits for it.
+// A commit is due when Commits.Interval has passed, and earlier if this much has accumulated or the crawl waits for the commit.
 const (
 	commitVisits = 1000
 	commitLinks  = 30_000
-	commitBytes  = 4 << 20 // of links: some 30,000 of typical length
+	commitBytes  = 4 << 20 // of the texts of links: some 30,000 links of typical length
 )
 
-// committer makes visits durable in a crawl with a durable frontier: it writes their records to the sinks and their ends to the
-// frontier, in the same order, many at a time. If the process is killed at any instant, the sinks can be cut back to the state that
-// the frontier has recorded, and both resume from there.
+// committer makes visits durable in a crawl with a durable frontier: it writes the records of visits to the sinks and the ends of their
+// claims to the frontier, in the same order, many at a time. If the process is killed at any instant, the sinks can be cut back to the
+// state that the frontier has recorded, and both resume from there.
 //
-// A host is free when its request has ended, not when the visit is durable.
+// Another URL of the host may be claimed when the request has ended, even if the visit is not durable yet.
 type committer struct {
 	store      frontier.Durable
 	out        *output
 	checkpoint *checkpoint
 	how        Commits
-	ordered    bool              // the links of a visit may determine the next URL of its host
+	ordered    bool              // the links of a visit may change which URL of its host comes next
 	fail       func(error)       // ends the crawl
 	done       func(host string) // called when a visit of a host is durable
 	committed  func(last bool)   // called after each commit; may be nil
@@ -36,13 +36,13 @@ type committer struct {
 	mu     *sync.Mutex // the output's lock: records and ends must have the same order
 	ends   []frontier.End
 	links  int
-	bytes  int               // of links
-	pages  int64             // number of pages' bytes
+	bytes  int               // of the links' texts
+	pages  int64             // bytes of the visits' pages
 	values map[string][]byte // values of renderings, which are committed like visits
-	failed bool              // a sink holds a record, or part of one, that must not be committed
-	room   *sync.Cond        // signals that further ends may be added
+	failed bool              // a sink has a record, complete or partial, that must not be committed
+	room   *sync.Cond        // signals that end may add more
 
-	kick  chan struct{} // signals that something has arrived; holds one
+	kick  chan struct{} // has room for one; signals that there may be something to commit
 	quit  chan struct{}
 	ended sync.WaitGroup
 
@@ -64,7 +64,7 @@ func (m *committer) start(ctx context.Context) {
 	syncing, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(crawl, func() { time.AfterFunc(syncPatience, cancel) })
 	m.snapshot.requests = m.checkpoint.tally.requests()
-	if !m.checkpoint.resumed { // a new crawl stores a gate snapshot with its first commit, so that no ledger line is replayed twice
+	if !m.checkpoint.resumed { // a new crawl stores a gate snapshot with its first commit: a resumed one then replays no ledger line twice
 		m.snapshot.taken(m.snapshot.requests)
 	}
 	m.ended.Go(func() {
@@ -78,7 +78,8 @@ func (m *committer) start(ctx context.Context) {
 	})
 }
 
-// syncPatience is the time that sinks have for Sync after the crawl was canceled. Then Run returns even if a sink waits for a network.
+// syncPatience limits how long the sinks' Sync may take after the crawl was canceled. Then Run returns even if a sink waits for a
+// network.
 const syncPatience = time.Minute
 
 func (m *committer) close() {
@@ -86,8 +87,8 @@ func (m *committer) close() {
 	m.ended.Wait()
 }
 
-// await waits until a commit is due. It returns false when only the last one remains. It sleeps until something is to be committed,
-// and then until the interval has passed: a crawl that watches a site has nothing to do for hours.
+// await waits until a commit is due. It returns false if only the last commit remains. It sleeps until there is something to commit, and
+// then until Commits.Interval has passed: a crawl that watches a site may have nothing to commit for hours.
 func (m *committer) await() bool {
 	began := time.Now()
 	var turn <-chan time.Time
@@ -110,7 +111,7 @@ func (m *committer) await() bool {
 	}
 }
 
-// due reports whether a commit is due: enough has accumulated, the interval has passed, or nothing more will arrive before the
+// due reports whether a commit is due: enough has accumulated, Commits.Interval has passed (waited), or no visit can end before the
 // commit.
 func (m *committer) due(waited bool) bool {
 	m.mu.Lock()
@@ -119,8 +120,8 @@ func (m *committer) due(waited bool) bool {
 		return true
 	}
 	if len(m.ends) == 0 {
-		// A robots.txt request ends no visit, yet another owner needs its rules at once (Commits.Gate). Otherwise commit only
-		// every snapshotRequests requests: a restarted process would read the others again, and there may be a million before
+		// A robots.txt request ends no visit, yet another owner needs its rules at once (Commits.Gate). Otherwise commit only every
+		// snapshotRequests requests: a restarted process would request those robots.txt files again, and there may be a million before
 		// the first visit.
 		n := m.checkpoint.tally.requests() - m.snapshot.requests
 		return waited && (m.how.Gate && n > 0 || n >= snapshotRequests)
@@ -132,7 +133,7 @@ func (m *committer) due(waited bool) bool {
 	return n.Queued == 0 && n.Claimed <= len(m.ends)
 }
 
-// keep adds values to the next commit, together with an exchange that is not a visit, if there is one.
+// keep adds values to the next commit. If x is not nil, it is an exchange that is not a visit, and keep writes it to the sinks.
 func (m *committer) keep(ctx context.Context, values map[string][]byte, x *sink.Exchange) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -143,8 +144,8 @@ func (m *committer) keep(ctx context.Context, values map[string][]byte, x *sink.
 	m.wake()
 }
 
-// end queues a visit's record, the end of its claim and its values for the next commit. It blocks while too many are pending. If
-// the claim was lost, the end and its record are dropped.
+// end queues a visit's record, the end of its claim and its values for the next commit. It blocks while too much is pending. If the claim
+// was lost, end drops all of them.
 func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, values map[string][]byte, count func()) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := m.free(ctx, &e); err != nil {
@@ -171,7 +172,7 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, v
 		m.refuse()
 		return err
 	}
-	if rec != nil { // a sink has the record
+	if rec != nil { // nil if the visit gets no record
 		m.pages += int64(rec.Bytes)
 	}
 	count()
@@ -179,8 +180,8 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, v
 	return nil
 }
 
-// free frees the host of a claim whose request has ended. If the links of the visit decide which URL of the host comes next, the
-// host instead waits for them.
+// free lets another URL of the host be claimed, because the request has ended. If the links of the visit may change which URL comes next,
+// the host waits until the links are queued.
 func (m *committer) free(ctx context.Context, e *frontier.End) error {
 	if m.ordered {
 		return m.store.Hold(ctx, e.Claim)
@@ -214,8 +215,8 @@ func linkBytes(l *frontier.Request) int {
 	return len(l.URL.String()) + len(l.Via.String()) + len(l.Meta)
 }
 
-// ahead queues the links of a page that exceed the size of one commit, and leaves the rest in links, so that the size of a commit
-// is bounded. If the process is killed before the visit is durable, the page is requested again, and these links are already known.
+// ahead queues the links of a page that exceed the size of one commit, and leaves the remaining ones in links, so that no commit is
+// larger. If the process is killed before the visit is durable, the page is requested again, and the frontier already knows these links.
 func (m *committer) ahead(ctx context.Context, links *[]frontier.Request) error {
 	bytes := 0
 	for i := range *links {
@@ -232,13 +233,13 @@ func (m *committer) ahead(ctx context.Context, links *[]frontier.Request) error 
 	return nil
 }
 
-// commit makes everything durable that has accumulated. The last commit also stores the gate's state. Sinks are synced with another
-// context, which may end.
+// commit makes everything durable that has accumulated. The last commit also stores the gate's state. Sinks are synced with the context
+// syncing, which may end earlier than ctx.
 func (m *committer) commit(ctx, syncing context.Context, last bool) {
 	began := time.Now()
 	ends, c, err := m.take(syncing, last)
 	if err == nil && c == nil {
-		return // commits are no longer possible
+		return // an earlier commit or record has failed
 	}
 	if err == nil {
 		err = m.store.Commit(ctx, ends, *c)
@@ -257,7 +258,7 @@ func (m *committer) commit(ctx, syncing context.Context, last bool) {
 	}
 }
 
-// report calls the Trace's hook for a commit.
+// report calls Trace.Committed.
 func (m *committer) report(began time.Time, ends []frontier.End, c *frontier.Checkpoint, err error) {
 	if m.trace == nil || m.trace.Committed == nil {
 		return
@@ -288,9 +289,9 @@ func (m *committer) refuse() {
 	m.room.Broadcast()
 }
 
-// giveBack returns to the queue the URLs whose visits could not be made durable, as a restarted process would find them. If the
-// store itself has failed, this happens when it is opened again. With Commits.Gate, the gate's new state is stored, too, because
-// the next owner continues without this ledger.
+// giveBack puts the URLs whose visits could not be made durable back into the queue, as a restart of the process would. If the store
+// itself has failed, the URLs are queued when it is opened again. With Commits.Gate, the gate's new state is stored, too, because the
+// next owner continues without this crawl's ledger.
 func (m *committer) giveBack(ctx context.Context) {
 	var c frontier.Checkpoint
 	if m.how.Gate && len(m.unsaved) > 0 {
@@ -307,7 +308,8 @@ func (m *committer) giveBack(ctx context.Context) {
 	}
 }
 
-// gate returns the gate state to store, if that is due: the changes since the last call, or everything the first time.
+// gate returns the gate state that the next commit must store, or nil if it need not store any. The first call returns the whole state,
+// later calls the changes.
 func (m *committer) gate(last bool) map[string][]byte {
 	requests := m.checkpoint.tally.requests()
 	if !last && !m.how.Gate && !m.snapshot.due(requests) {
@@ -326,7 +328,8 @@ func (m *committer) gate(last bool) map[string][]byte {
 	return m.unsaved
 }
 
-// take syncs the sinks and returns the ends of the visits in them. The checkpoint is nil if commits are no longer possible.
+// take syncs the sinks and returns the ends of the visits in them, for a commit. The checkpoint is nil if an earlier commit or record has
+// failed.
 func (m *committer) take(ctx context.Context, last bool) (ends []frontier.End, c *frontier.Checkpoint, err error) {
 	gate := m.gate(last)
 	m.mu.Lock()

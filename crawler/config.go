@@ -22,7 +22,7 @@ import (
 // Limit is a maximum number. The zero Limit stands for the default of its field.
 type Limit = politeness.Limit
 
-// Defaults of Config, and special values of its fields, needed because 0 is the default.
+// Defaults of Config, and special values for its fields, whose value 0 stands for the default.
 const (
 	Unlimited = politeness.Unlimited // no limit
 	Zero      = politeness.Zero      // a limit of 0
@@ -56,13 +56,13 @@ const (
 	// StoredReport is the key of the counts that a durable Frontier stores for the owner "". [ParseStored] reads them.
 	StoredReport = keyTally
 
-	defaultResources      = 20 // for each page that may be fetched
+	defaultResources      = 20 // for each page that the crawl may fetch
 	defaultRobots         = 20 // in addition for each page of a host
 	defaultCommitInterval = 50 * time.Millisecond
 )
 
-// Config describes a crawl. The zero value of every field, and of every group of fields, is its default; only Contact must be set,
-// unless every seed is on loopback.
+// Config describes a crawl. The zero value of every field, and of every group of fields, stands for its default, which the comments state
+// ("0: 5"), followed by the special values that are also permitted. Only Contact must be set, unless every seed is on loopback.
 type Config struct {
 	// Agent is NAME/VERSION or NAME. It is sent in the User-Agent header. NAME selects the groups of robots.txt. "":
 	// "amble/VERSION".
@@ -92,7 +92,7 @@ type Config struct {
 	// [Report].Unmet lists those that matched none.
 	Hosts []HostSettings
 
-	// Canonical decides which spellings of a URL count as one page. The requested URL is always the one found. A Frontier set here
+	// Canonical decides which spellings of a URL count as one page. Requests always use the spelling that was found. A Frontier set here
 	// must use the same profile.
 	Canonical weburl.Profile
 	// Concurrency is the total number of requests in flight. 0: 64.
@@ -113,12 +113,12 @@ type Config struct {
 	// that they receive are sent with the pages. Its error ends the Run. It needs Fetch.Cookies, unless Fetcher is set. nil:
 	// nothing is called.
 	Login func(ctx context.Context, c *fetcher.Client) error
-	// LoggedOut reports whether a response is for visitors who have not logged in, such as a redirect to the form ([Visit].Location):
-	// then the session has ended. Login is called again, and the page is requested again, with a new Permit. One login serves all pages
-	// with such responses since the last login. If that is still so after MaxLogins further requests for the page, or MaxLogins logins,
-	// the page is [Failed] with [ReasonLoggedOut]. LoggedOut is called concurrently, before the Handler, with the response in
-	// Visit.Page; a panic fails the visit. If Login returns an error, the crawl ends, and the page stays queued. nil: sessions are not
-	// checked.
+	// LoggedOut reports whether a response is for visitors who have not logged in, such as a redirect to the form ([Visit].Location),
+	// because the session has ended. Login is then called again, and the page is requested again, with a new Permit. One login serves all
+	// pages with such responses since the last login. If the response is still one for such visitors after MaxLogins further requests for
+	// the page, or MaxLogins logins, the page is [Failed] with [ReasonLoggedOut]. LoggedOut is called concurrently, before the Handler,
+	// with the response in Visit.Page; a panic fails the visit. If Login returns an error, the crawl ends, and the page stays queued.
+	// nil: sessions are not checked.
 	LoggedOut func(v *Visit) bool
 	// MaxLogins limits how often Login is called again in a Run, for each account, and how often a page is requested again. 0: 3;
 	// Zero.
@@ -128,7 +128,7 @@ type Config struct {
 	// at a host do not make the crawl faster there. A URL has one account: to see a page with two, run two crawls, which take turns
 	// ([Config.Sharing]). Excludes Fetcher.
 	Accounts []Account
-	// KeepBodies reads bodies completely even if their type is not parsed, as for a Handler or an archive.
+	// KeepBodies reads bodies completely even if their type is not parsed, for example because a Handler or an archive needs them.
 	KeepBodies bool
 
 	// Extract controls what is read of HTML pages in addition to the links that a browser offers: forms, attributes with data, the
@@ -155,10 +155,10 @@ type Config struct {
 	// called like Priority, which it excludes; Visit.Score is the score of the page. With Score, the next URL of a host is chosen when
 	// the links of the last page are durable. Order must not be by hash.
 	Score func(v *Visit, l *Link) float64
-	// BestFirst serves, of the hosts that may be requested, the one whose first URL has the highest priority and score, instead of the
-	// one that has waited longest: other hosts are left for later, perhaps for ever. With a limit of Pages, the crawl waits for a host
-	// with a better URL while that pauses or responds, for at most a minute. No request is made earlier because of it. A Frontier of
-	// the program needs its own BestFirst (frontier.MemoryConfig, disk.Config).
+	// BestFirst chooses, among the hosts that may be requested now, the one whose first URL has the highest priority and score, not the
+	// one that has waited longest. The other hosts wait, perhaps for ever. With a limit of Pages, the crawl also waits for a host that
+	// has a better URL but is pausing or responding, for at most a minute. No request is made earlier because of BestFirst. A Frontier
+	// that the program sets needs its own BestFirst (frontier.MemoryConfig, disk.Config).
 	BestFirst bool
 
 	// Render decides which pages are rendered: their scripts run before their links are read. The zero Policy renders none.
@@ -184,7 +184,7 @@ type Config struct {
 	// responses. It is called once for each Run, and its result gets every request of the crawl. nil: nothing wraps it.
 	AroundFetch func(Fetcher) Fetcher
 	Extractor   Extractor      // nil: links from HTML by package extract, with Extract
-	Documents   DocumentReader // must be set if Follow.Documents is; it reads before an Extractor
+	Documents   DocumentReader // must be set if Follow.Documents is; it gets pages before the Extractor
 	// AroundExtract returns an Extractor that wraps the crawl's Extractor, to which Extract, Follow, Documents and Extractor still
 	// apply: to read further types ([ExtractType]), to add links or to remove some. It is called once for each Run, and its result
 	// reads every page of any type: bodies of all types are received. nil: nothing wraps it.
@@ -204,8 +204,8 @@ type Config struct {
 
 // Limits limits a crawl, its hosts and its pages.
 type Limits struct {
-	Depth        Limit // links followed from a seed. 0: 5; Unlimited; SeedsOnly
-	Pages        Limit // pages and sitemaps fetched, exactly. 0: 1,000; Unlimited
+	Depth        Limit // maximum number of links from a seed to a page. 0: 5; Unlimited; SeedsOnly
+	Pages        Limit // pages and sitemaps fetched; never exceeded. 0: 1,000; Unlimited
 	PagesPerHost Limit // pages and sitemaps fetched per host. 0: Unlimited
 	// PagesOfHost returns the page limit for one host (weburl.URL.Host), or 0 for PagesPerHost. An entry of Config.Hosts with Pages
 	// takes precedence. It is called concurrently, for each page, and must always return the same limit for a host.
@@ -221,7 +221,7 @@ type Limits struct {
 	// With PagesPerHost, the URLs of one host may cause at most 20 for each of its pages. 0: 20 for each of Pages; Unlimited.
 	Robots Limit
 	Bytes  Limit         // body bytes received; requests in flight when it is reached are completed. 0: Unlimited
-	Time   time.Duration // from the start to the last claim. 0: Forever
+	Time   time.Duration // from the start of the crawl to the last claim of a URL. 0: Forever
 	// Errors is the number of Failed visits at which the crawl ends, including those failed by errors and panics of the Handler. 0:
 	// Unlimited.
 	Errors       Limit
@@ -267,19 +267,19 @@ type Follow struct {
 // beyond that is final as it is. There is a budget for all hosts together: see [RetriesPerHost].
 type Retries struct {
 	Max   Limit         // attempts after the first. 0: 2; Zero
-	Pause time.Duration // before the first retry, doubling. 0: 1 s
+	Pause time.Duration // pause before the first retry; it doubles with each retry. 0: 1 s
 }
 
 // Commits controls how a crawl with a durable Frontier makes its visits durable.
 type Commits struct {
-	// Interval is the time between two commits; a commit is made earlier if much has accumulated or everything else waits for it.
-	// Visits that were not committed when a process dies are requested again. 0: 50 ms.
+	// Interval is the time between two commits; a commit is made earlier if much has accumulated or the crawl waits for it. URLs whose
+	// visits were not committed when the process died are requested again. 0: 50 ms.
 	Interval time.Duration
 	// Gate stores the gate's state with every commit, and not only every ten seconds or 10,000 requests: for a frontier from which
 	// another machine may continue at any time, without the ledger (politeness.Gate.TakeOver).
 	Gate bool
 	// Bytes is the number of bytes of fetched pages after which a commit is due earlier. If as much arrives again during the commit,
-	// further pages wait. 0: bytes do not matter.
+	// further pages wait. 0: no limit.
 	Bytes int64
 }
 
@@ -296,8 +296,8 @@ type Traps struct {
 
 // Duplicates controls how pages with the same content as others are handled.
 type Duplicates struct {
-	// Same is the number of URLs that may have the same body. Further ones are [Duplicate] and their links are not followed, which
-	// ends soft errors and mirrored parts. 0: Unlimited.
+	// Same is the number of URLs that may have the same body. Further ones are [Duplicate] and their links are not followed, so that
+	// error pages with status 200 and mirrored parts of sites do not lead further. 0: Unlimited.
 	Same Limit
 	// Soft is the number of URLs of one host that may respond with status 200 and the same HTML page. Further ones are [Duplicate],
 	// with [reasonSoft404], and their links are not followed. Such pages are nearly always error pages. 0: 50; Unlimited.
@@ -332,7 +332,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// bestPatience is the maximum time for which a better URL is waited for.
+// bestPatience limits how long the crawl waits for a better URL.
 const bestPatience = time.Minute
 
 // Patience returns the time that a Frontier of the crawl should wait for a better URL (frontier.MemoryConfig, disk.Config): 0

@@ -73,9 +73,9 @@ func (c *Crawler) LeaveOut(hosts ...string) error {
 }
 
 // Rescore gives each queued URL of every Run the score that score returns, and returns the number of changes: for example, after a model
-// has learnt, the queue is ordered by its new scores. score gets the URL's Request with its present Score; like Config.Score it orders URLs
-// of one priority. It is called by one goroutine at a time and must not call the Crawler. URLs that are being served and all pauses are
-// unchanged. If no Run is in progress, the queue is that of Config.Frontier: a job can be scored before it is resumed.
+// has learnt, the queue is ordered by its new scores. score gets the URL's Request with its present Score; like Config.Score it orders
+// URLs of one priority. It is called by one goroutine at a time and must not call the Crawler. URLs that workers have claimed and all
+// pauses are unchanged. If no Run is in progress, the queue is that of Config.Frontier: a job can be scored before it is resumed.
 //
 // It may be called at any time, concurrently, even by a Handler. With a queue on disk the scores are durable on return. After an error, or
 // if the process is killed, a part of the queue has new scores, each URL is still queued once, and Rescore can be called again. With an
@@ -87,7 +87,7 @@ func (c *Crawler) Rescore(ctx context.Context, score func(frontier.Request) floa
 	for _, f := range c.frontiers() {
 		n, err := f.Rescore(ctx, score)
 		changed += n
-		if over := c.cfg.Frontier == nil && errors.Is(err, frontier.ErrClosed); err != nil && !over { // its Run has ended
+		if over := c.cfg.Frontier == nil && errors.Is(err, frontier.ErrClosed); err != nil && !over { // an ended Run has closed its queue
 			return changed, fmt.Errorf("crawler: rescore: %w", err)
 		}
 	}
@@ -157,7 +157,7 @@ type halt struct {
 	mu       sync.Mutex
 	over     chan struct{}      // closed when the pause ends; nil if not paused
 	claiming context.Context    // context for claims until the next pause; nil until needed
-	recall   context.CancelFunc // ends claiming
+	recall   context.CancelFunc // cancels claiming
 }
 
 func (h *halt) begin() {
@@ -181,7 +181,7 @@ func (h *halt) end() {
 	}
 }
 
-// wait blocks until the pause or claims ends. It returns a context for claiming, which is canceled with claims or when the
+// wait blocks until the pause ends or claims is canceled. It returns a context for claiming, which is canceled with claims or when the
 // next pause begins.
 func (h *halt) wait(claims context.Context) context.Context {
 	for {
@@ -208,7 +208,7 @@ func (h *halt) current(claims context.Context) (claiming context.Context, over c
 
 // Progress is a snapshot of the crawls of a Crawler that are in progress.
 type Progress struct {
-	Started  time.Time // of the earliest of them
+	Started  time.Time // start of the earliest of these crawls
 	Pages    int
 	Requests int
 	Bytes    int64

@@ -1,6 +1,5 @@
-// Package crawler runs bounded, polite crawls: it claims URLs from a frontier, takes them through
-// the politeness gate, fetches them, finds their links and hands the outcome of every URL to a [Handler] and
-// to the sinks.
+// Package crawler runs bounded, polite crawls: it claims URLs from a frontier, asks the politeness gate, fetches them, finds their links
+// and hands the outcome of every URL to a [Handler] and to the sinks.
 //
 // The smallest crawl is
 //
@@ -11,9 +10,8 @@
 // between them, follows links five deep and stops at 1,000 pages. Fields of [Config] change all of this
 // except robots.txt. Every URL that enters the crawl ends as exactly one [Visit].
 //
-// There are four ways to use a crawl: [Crawler.Run] with Config.Sinks writes every visit to files; [Collect]
-// loops over values that a function makes of pages; [Crawler.Pages] loops over visits; and a [Handler] or a
-// [Mux] handles many at once.
+// There are four ways to use a crawl: [Crawler.Run] with Config.Sinks writes every visit to files; [Collect] loops over values that a
+// function makes of pages; [Crawler.Pages] loops over visits; and a [Handler] or a [Mux] handles many at once.
 package crawler
 
 import (
@@ -31,10 +29,10 @@ import (
 // Crawler runs the crawl its Config describes. It may be run several times, also concurrently: all its Runs use one gate, so that
 // hosts see a single crawler, which remembers between Runs how long it must wait.
 //
-// Cancelling Run's context is a hard stop: requests in flight are aborted and their URLs stay queued. [Crawler.Drain] stops
-// claiming and lets requests in flight end; leaving a loop over Pages or [Collect] does the same. [Crawler.Pause] and
-// [Crawler.Resume] stop and continue claiming, [Crawler.LeaveOut] leaves a host alone from then on, [Crawler.Slower] lengthens its
-// pauses. No method makes a crawl faster than its Config allows.
+// Cancelling Run's context is a hard stop: requests in flight are aborted and their URLs stay queued. [Crawler.Drain] stops claiming and
+// lets requests in flight end; leaving a loop over Pages or [Collect] does the same. [Crawler.Pause] and [Crawler.Resume] stop and
+// continue claiming, [Crawler.LeaveOut] requests nothing more from a host, [Crawler.Slower] lengthens a host's delay. No method makes a
+// crawl faster than its Config allows.
 type Crawler struct {
 	cfg  Config
 	gate *politeness.Gate
@@ -94,11 +92,11 @@ var (
 	// ErrNothingInScope is wrapped by the error for a crawl in which every seed is excluded and nothing else is queued. That error
 	// names a seed and the rule that excludes it.
 	ErrNothingInScope = errors.New("crawler: no seed is in scope")
-	// ErrRulesChanged is wrapped by the error for a crawl with a durable frontier that is run again with other settings. The error
-	// names the changed settings. It concerns a crawl that has ended, if the settings decide what is queued, and Config.Sample of
-	// one that has not ended.
+	// ErrRulesChanged is wrapped by the error for a crawl with a durable frontier that is run again with other settings. The error names
+	// the changed settings. A crawl that has ended rejects changes of all settings that decide which URLs are queued; a crawl that has
+	// not ended rejects only a change of Config.Sample.
 	ErrRulesChanged = errors.New("crawler: the crawl in this frontier was decided by other settings")
-	// errRunning is returned by Run while another Run uses the same durable frontier.
+	// errRunning is returned by Run while another Run uses the same frontier, which is durable.
 	errRunning = errors.New("crawler: a crawl with a durable frontier is under way")
 	// ErrResume is wrapped by errors of New and Run, in addition to the cause, if the state that an earlier process left in the
 	// frontier or in a sink cannot be read, or if the two cannot be brought to the same point.
@@ -106,13 +104,13 @@ var (
 	// ErrOver is returned by Visit.Enqueue, Visit.Emit and Visit.Tree after the Handler, or the body of the loop over Pages, has
 	// returned.
 	ErrOver = errors.New("crawler: the visit is over")
-	// ErrHistory is wrapped by the errors of ReadHistory about the contents.
+	// ErrHistory is wrapped by errors of ReadHistory about content that is not the visits of a crawl.
 	ErrHistory = errors.New("crawler: not the visits of a crawl")
 
 	// SkipLinks is returned by a Handler to follow none of the page's links. URLs that the Handler enqueued are still queued.
 	SkipLinks = errors.New("crawler: skip links")
-	// Stop is returned by a Handler to drain the crawl; [StopBecause] adds why. Both keep the visit. Stop may be joined with
-	// SkipLinks; if it is joined with any other error, neither applies.
+	// Stop is returned by a Handler to drain the crawl; [StopBecause] adds a reason. The visit is kept in both cases. Stop may be joined
+	// with SkipLinks; if it is joined with any other error, neither of the two applies.
 	Stop = errors.New("crawler: stop")
 )
 
@@ -145,10 +143,10 @@ func (c *Crawler) Run(ctx context.Context, seeds ...string) (*Report, error) {
 	return rep, err
 }
 
-// Drain makes every Run in progress stop claiming URLs and end when the requests in flight have ended.
+// Drain makes every Run in progress stop claiming URLs, and end as soon as the requests in flight have ended.
 func (c *Crawler) Drain() { c.DrainFor(FinishDrained) }
 
-// DrainFor is like Drain, for a limit that the caller enforces; limit becomes [Report.Finish]. If a Run is already ending, its
+// DrainFor is like Drain, for a caller that enforces a limit of its own: limit becomes [Report.Finish]. If a Run is already ending, its
 // first reason is kept.
 func (c *Crawler) DrainFor(limit Finish) {
 	c.mu.Lock()
@@ -158,7 +156,7 @@ func (c *Crawler) DrainFor(limit Finish) {
 	}
 }
 
-// start starts a run with a modified copy of the Crawler's Config.
+// start starts a run with a copy of the Crawler's Config that change has modified.
 func (c *Crawler) start(seeds []string, change func(*Config)) (*run, error) {
 	cfg := c.cfg
 	if change != nil {
@@ -190,8 +188,8 @@ func (c *Crawler) end(r *run) {
 	r.close()
 }
 
-// Pages runs a crawl and yields its visits one at a time, in the order in which they become final. Breaking
-// out of the loop drains the crawl. The last pair may be a nil Visit with Run's error.
+// Pages runs a crawl and yields its visits one at a time, in the order in which they become final. Breaking out of the loop drains the
+// crawl. If Run fails, the last pair is a nil Visit and Run's error.
 //
 // The loop's body is a Handler: until the next iteration the Visit is valid and may be added to
 // ([Visit.Enqueue], [Visit.Emit]). If Config.Handler is set, it is called before the loop's body.
@@ -199,7 +197,7 @@ func (c *Crawler) Pages(ctx context.Context, seeds ...string) iter.Seq2[*Visit, 
 	return c.pages(ctx, func(*Config) {}, seeds)
 }
 
-// pages is like Pages, with a modified Config. It keeps bodies because the caller may read them.
+// pages implements Pages, with a Config that change has modified. It keeps bodies, because the caller may read them.
 func (c *Crawler) pages(ctx context.Context, change func(*Config), seeds []string) iter.Seq2[*Visit, error] {
 	return func(yield func(*Visit, error) bool) {
 		r, err := c.start(seeds, func(cfg *Config) { cfg.KeepBodies = true; change(cfg) })
@@ -214,7 +212,7 @@ func (c *Crawler) pages(ctx context.Context, change func(*Config), seeds []strin
 			defer close(p.next)
 			_, err = r.crawl(ctx)
 		}()
-		// However the loop ends (break, a panic in its body), drain the crawl and wait for its end.
+		// The loop may end by break or by a panic in its body: drain the crawl then, too, and wait for its end.
 		defer func() {
 			r.drain(FinishDrained)
 			p.discard()
@@ -265,7 +263,7 @@ func (p *pager) discard() {
 	}
 }
 
-// VisitError reports a visit that failed, in [Collect]: its page could not be fetched, or the function given to Collect or the
+// VisitError is yielded by [Collect] for a visit that failed: its page could not be fetched, or the function given to Collect or the
 // Crawler's Handler returned the error.
 type VisitError struct {
 	URL    weburl.URL
@@ -287,10 +285,10 @@ func (e *VisitError) Unwrap() error { return e.Err }
 //
 //	for article, err := range crawler.Collect(ctx, c, read, "https://site.to.crawl/") {
 //
-// Collect calls read for each page that was fetched with a status from 200 to 299, after c's Handler if it has one; read returns
-// the page's values, nil for none. The rules for a Handler apply to read: it is called concurrently, it may use Visit.Enqueue and
-// Visit.Emit, and it may return SkipLinks, Stop or a Retry. If it fails, none of its values is yielded; the values of a page that
-// is read again are yielded once.
+// Collect calls read for each page that was fetched with a status from 200 to 299, after c's Handler if c has one. read returns the
+// values of the page, or nil if there are none. The rules for a Handler apply to read: it is called concurrently, it may use
+// Visit.Enqueue and Visit.Emit, and it may return SkipLinks, Stop or a Retry. If it fails, none of its values is yielded; the values of a
+// page that is read again are yielded once.
 //
 // A visit that failed, because of the network or because of read, is yielded as a *VisitError, and the crawl continues. Any other
 // error is that of Run, and is the last. URLs that were refused, deferred or rejected are not errors: use c's Handler, the sinks or

@@ -9,14 +9,14 @@ import (
 	"github.com/amble-crawler/amble/internal/simhash"
 )
 
-// duplicates compares pages with earlier ones. It is safe for concurrent use.
+// duplicates finds pages whose body is that of earlier pages, or nearly so. It is safe for concurrent use.
 type duplicates struct {
 	limits   Duplicates
 	contents *contents
 	crowds   *crowds         // counts the URLs of a host with the same body
 	hasher   *simhash.Hasher // nil without Duplicates.NearBits
 	near     *simhash.Index
-	fresh    nearPages // the part of near that is not stored yet
+	fresh    nearPages // the entries of near that are not stored yet
 	keep     bool      // the crawl is durable, so fresh must be stored
 }
 
@@ -32,15 +32,15 @@ func newDuplicates(limits Duplicates, crowds *crowds) *duplicates {
 type meeting struct {
 	host  string
 	sum   [sha256.Size]byte
-	met   bool // counted in contents
-	crowd bool // counted in crowds
+	met   bool // counted in duplicates.contents
+	crowd bool // counted in duplicates.crowds
 }
 
-// meet compares the body with earlier ones, and reports whether too many URLs had it.
+// meet compares the body with earlier ones, and reports whether too many URLs have had the same body.
 //
-// If many URLs of one host return the same HTML page with status 200, it is usually an error page with a wrong status, or the
-// response of a script to any parameter. No request is made to verify that. In other cases (pages that are nearly empty,
-// applications whose pages are built by scripts) little is lost, because the first page has the same body.
+// If many URLs of one host return the same HTML page with status 200, it is usually an error page with a wrong status, or the response of
+// a script that ignores its parameters. No request is made to verify this. In other cases (pages that are nearly empty, applications
+// whose pages are built by scripts) little is lost, because the first page has the same body.
 func (d *duplicates) meet(v *Visit) (m meeting, tooMany bool) {
 	if len(v.Page.Body) == 0 || v.Page.Status != http.StatusOK {
 		return m, false
@@ -93,7 +93,7 @@ func (d *duplicates) similar(v *Visit) {
 	if words < minWords {
 		return
 	}
-	if near := d.near.Meet(v.URL.String(), f); near != v.URL.String() { // otherwise it is this page, fetched again
+	if near := d.near.Meet(v.URL.String(), f); near != v.URL.String() { // otherwise near is this URL, fetched again
 		v.NearOf = near
 	}
 	if d.keep {
@@ -126,7 +126,8 @@ func (n *nearPages) take() []nearPage {
 	return all
 }
 
-// hash returns the SHA-256 of the visit's body for its record, or "" if the body was not sent again and its hash is unknown.
+// hash returns the SHA-256 of the visit's body for the visit's record. It returns "" if the server did not send the body again and its
+// hash is unknown.
 func (v *Visit) hash() string {
 	sum := v.SHA256
 	if sum == ([sha256.Size]byte{}) {
@@ -141,10 +142,10 @@ func (v *Visit) hash() string {
 // contents remembers the first URL of each body.
 type contents struct {
 	most int // maximum number of bodies
-	room int // maximum number of bytes of their URLs
+	room int // maximum number of bytes of the URLs in first
 
 	mu    sync.Mutex
-	size  int // bytes of the URLs
+	size  int // bytes of the URLs in first
 	first map[[16]byte]*content
 	fresh map[[16]byte]*content // changed since they were last stored; nil if the crawl is not durable
 }
@@ -154,7 +155,7 @@ type content struct {
 	count int
 }
 
-// Limits of the memory. Beyond them, bodies are only compared with those already stored.
+// Limits of contents. When one is reached, no further bodies are remembered.
 const (
 	maxContents     = 200_000
 	maxContentBytes = 16 << 20 // total bytes of URLs: 80 for each of maxContents
@@ -171,7 +172,7 @@ func (c *contents) meet(url string, sum [sha256.Size]byte) (before string, times
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := c.first[k]
-	if f != nil && f.url == url { // fetched again, after a crash
+	if f != nil && f.url == url { // this URL was fetched again, after a crash
 		return "", f.count
 	}
 	if f != nil {
@@ -185,7 +186,7 @@ func (c *contents) meet(url string, sum [sha256.Size]byte) (before string, times
 	return "", 1
 }
 
-// add remembers a body. If a limit is reached, it returns nil.
+// add remembers a body. It returns nil if a limit is reached.
 func (c *contents) add(k [16]byte, url string, count int) *content {
 	if len(c.first) >= c.most || c.size+len(url) > c.room {
 		return nil
@@ -195,7 +196,7 @@ func (c *contents) add(k [16]byte, url string, count int) *content {
 	return c.first[k]
 }
 
-// unmeet reverts meet for a body that another URL had first.
+// unmeet reverts a call of meet for a body that an earlier URL had.
 func (c *contents) unmeet(sum [sha256.Size]byte) {
 	k := [16]byte(sum[:16])
 	c.mu.Lock()
@@ -212,7 +213,7 @@ func (c *contents) note(k [16]byte, f *content) {
 	}
 }
 
-// changed returns the contents met since the last call.
+// changed returns the contents that have changed since the last call.
 func (c *contents) changed() map[[16]byte]content {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -224,7 +225,7 @@ func (c *contents) changed() map[[16]byte]content {
 	return all
 }
 
-// recall restores a content that an earlier process met.
+// recall restores a content that an earlier process stored.
 func (c *contents) recall(k [16]byte, url string, count int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// end makes a claim's visit final: the Handler sees it, the sinks get it, and then the frontier takes the URL's end, its links and
-// the host's ready time in one step. If the Handler requests another attempt, the visit is discarded instead.
+// end makes a claim's visit final: the Handler gets it, then the sinks, and then the frontier records the URL's end, its links and the
+// host's ready time in one step. If the Handler requests another attempt, the visit is discarded instead.
 func (a *attempt) end(ctx context.Context, v *Visit, links []frontier.Request) {
 	v.describe(a.claim.Request, a.claim.Attempt)
-	a.run.cuts.take(a.claim.URL) // it is no longer needed
+	a.run.cuts.take(a.claim.URL) // the URL needs no kept body any more
 	a.run.terms.release(a.claim.URL)
 	links, again := a.handle(ctx, v, links)
 	if again != nil {
@@ -43,8 +43,8 @@ func (v *Visit) describe(q frontier.Request, attempt int) {
 	}
 }
 
-// handle calls the Handler, passes the visit to the loop over Pages, and returns the requests to queue after it. If again is
-// not nil, the visit is discarded and the URL returns to the queue.
+// handle calls the Handler, passes the visit to the loop over Pages, and returns the requests to queue. If again is not nil, the visit is
+// discarded and the URL returns to the queue.
 func (a *attempt) handle(ctx context.Context, v *Visit, links []frontier.Request) (_ []frontier.Request, again *frontier.Again) {
 	if a.run.cfg.Handler == nil && a.run.deliver == nil && v.broken == nil {
 		return links, nil
@@ -118,8 +118,8 @@ func (a *attempt) spoil(v *Visit, err error) {
 	a.reserved.releaseLinks()
 }
 
-// publish makes a visit known to the sinks and the frontier, the report and the trace. With a durable frontier the committer does
-// the rest; otherwise the URL is settled when the sinks have its record.
+// publish passes a visit to the sinks, the frontier, the report and the trace. With a durable frontier the committer does this; otherwise
+// the URL is settled after the sinks have the visit's record.
 func (a *attempt) publish(ctx context.Context, v *Visit, links []frontier.Request) {
 	v.Ended = time.Now()
 	s := frontier.Settlement{ReadyAt: a.readyAt(links), Links: links, Page: a.reserved.page}
@@ -148,7 +148,7 @@ func (a *attempt) publish(ctx context.Context, v *Visit, links []frontier.Reques
 	}
 }
 
-// count adds a visit to the report, and ends the crawl if too many have failed.
+// count adds a visit to the report, and ends the crawl if too many visits have failed.
 func (r *run) count(v *Visit) {
 	if v.Outcome == Fetched {
 		if err := r.sampler.collect(v.listed); err != nil {
@@ -170,8 +170,8 @@ func (a *attempt) putBack(ctx context.Context, again frontier.Again, links []fro
 	a.settle(ctx, frontier.Settlement{ReadyAt: a.ready, Again: &again, Links: links})
 }
 
-// settle ends a claim, even if the crawl has been cancelled. If the claim was lost, its URL is served elsewhere; every other
-// failure ends the crawl.
+// settle ends a claim, even if the crawl has been cancelled. If the claim was lost, another worker has the URL; any other error ends the
+// crawl.
 func (a *attempt) settle(ctx context.Context, s frontier.Settlement) {
 	err := a.run.frontier.Settle(context.WithoutCancel(ctx), a.claim, s)
 	if err != nil && !errors.Is(err, frontier.ErrLost) {
@@ -179,23 +179,23 @@ func (a *attempt) settle(ctx context.Context, s frontier.Settlement) {
 	}
 }
 
-// reservation holds the counts of one visit before it is known whether it is final: the pages of the crawl and of its host, the
-// bodies among the duplicates, and the crowds of its links and of the Handler's additions. commit makes them permanent when the
-// visit is final. Counts that an attempt has not committed when it ends are always released: see attempt.serve.
+// reservation holds what one visit has counted before it is known whether the visit is final: a page of the crawl and of its host, a body
+// in duplicates, and the crowds of its links and of the Handler's additions. commit makes the counts permanent when the visit is final.
+// When an attempt ends, counts that it has not committed are released: see attempt.serve.
 type reservation struct {
 	run *run
 
 	ticket bool               // a ticket for one of the crawl's pages, taken before the claim
-	host   string             // one of this host's pages; "": none
-	maps   string             // one of this host's sitemaps; "": none
-	page   bool               // the visit is a page or a sitemap: its counts stay
+	host   string             // host whose page limit counts the visit; "": none
+	maps   string             // host whose sitemap limit counts the visit; "": none
+	page   bool               // the visit is a page or a sitemap, so its counts stay
 	body   meeting            // the count in duplicates
-	links  []frontier.Request // counted in crowds: the links of the page
-	work   *work              // counted in crowds: the additions of the Handler
+	links  []frontier.Request // links of the page, counted in crowds
+	work   *work              // additions of the Handler, counted in crowds
 }
 
-// pageOf reserves a page of a host; h is its entry in Config.Hosts, or nil. It returns false if the host has used up a budget, with
-// the rule that sets the budget. A page that was begun before (see rendering) is finished even if the budgets are used up.
+// pageOf reserves a page of a host; h is the host's entry in Config.Hosts, or nil. If the host has used up a budget, pageOf returns false
+// and the rule that sets the budget. A page that was begun before (see rendering) is finished even if a budget is used up.
 func (s *reservation) pageOf(host string, h *HostSettings, begun bool) (rule string, ok bool) {
 	if rule := s.run.tally.overBudget(host, h, time.Now()); rule != "" && !begun {
 		return rule, false
@@ -208,7 +208,7 @@ func (s *reservation) pageOf(host string, h *HostSettings, begun bool) (rule str
 	return "", true
 }
 
-// sitemapOf reserves a sitemap of a host. It returns false if the host has used up the budget, with the rule that sets the budget.
+// sitemapOf reserves a sitemap of a host. If the host has used up its budget, sitemapOf returns false and the rule that sets the budget.
 func (s *reservation) sitemapOf(host string) (rule string, ok bool) {
 	most := budgets[kindSitemaps].host.of(&s.run.cfg, nil)
 	if !s.run.tally.reserveSitemap(host, most) {
@@ -226,7 +226,7 @@ func (s *reservation) commit() {
 	*s = reservation{run: s.run}
 }
 
-// release reverts all counts that are not committed.
+// release reverts all counts of the reservation.
 func (s *reservation) release() {
 	s.releasePage()
 	s.releaseLinks()
@@ -234,8 +234,8 @@ func (s *reservation) release() {
 	*s = reservation{run: s.run}
 }
 
-// releasePage reverts the page reservation. It runs before the URL is settled: a URL that returns to the queue, or that is not a
-// page, must not use up a page that the next claim could have.
+// releasePage reverts the count of the page. It runs before the URL is settled: a URL that returns to the queue, or that is not a page,
+// must not use up a page of the limit that the next claim could have.
 func (s *reservation) releasePage() {
 	if s.ticket {
 		s.run.budget.settle(false)
@@ -249,7 +249,7 @@ func (s *reservation) releasePage() {
 	s.ticket, s.host, s.maps = false, "", ""
 }
 
-// releaseLinks reverts the counts of the links and of the Handler's additions, which are not queued.
+// releaseLinks reverts the counts of the links and of the Handler's additions, because they are not queued.
 func (s *reservation) releaseLinks() {
 	s.releasePageLinks()
 	if s.work != nil {
@@ -263,16 +263,16 @@ func (s *reservation) releasePageLinks() {
 	s.links = nil
 }
 
-// forbidden counts the queued URLs that the robots.txt of their hosts forbids, as far as that was known when they were queued. If a
-// host has no others left, they end without pauses, because nothing is requested for them. A wrong count causes a claim or a pause
-// too many, but never a request, because the gate decides. There is one pause while the end of an earlier URL is not committed yet.
-// It is safe for concurrent use.
+// forbidden counts the queued URLs that the robots.txt of their hosts forbids, as far as that was known when they were queued. If all
+// remaining URLs of a host are forbidden, they end without pauses, because nothing is requested for them. A wrong count causes a claim or
+// a pause too many, but never a request, because the gate decides. A pause also remains while the end of an earlier URL is not committed
+// yet. forbidden is safe for concurrent use.
 type forbidden struct {
 	mu sync.Mutex
-	by map[string]int // by host; hosts with 0 are removed
+	by map[string]int // keyed by host; hosts with 0 are removed
 }
 
-// add counts n more URLs of a host and returns the new total.
+// add counts n more forbidden URLs of a host and returns the host's total.
 func (f *forbidden) add(host string, n int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -285,7 +285,7 @@ func (f *forbidden) add(host string, n int) int {
 	return f.by[host]
 }
 
-// none reports whether no host has such URLs.
+// none reports whether no host has forbidden URLs in the queue.
 func (f *forbidden) none() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -307,8 +307,8 @@ func (f *forbidden) ended(host string) {
 // forbids reports whether a group of rules forbids a URL.
 func forbids(g *robots.Group, u weburl.URL) bool { return g != nil && !g.Test(u.PathQuery()).Allowed }
 
-// readyAt returns the time at which the next URL of the claim's host may be claimed, given the links of its page: when the host may
-// be requested again, or now if robots.txt forbids all URLs that the host has left.
+// readyAt returns the time at which the next URL of the claim's host may be claimed, given the links of the claim's page. The zero time,
+// which means now, is returned if robots.txt forbids all remaining URLs of the host.
 func (a *attempt) readyAt(links []frontier.Request) time.Time {
 	u := a.claim.URL
 	if !a.sent {
@@ -327,7 +327,7 @@ func (a *attempt) readyAt(links []frontier.Request) time.Time {
 		return a.ready
 	}
 	host := u.Host()
-	left := a.run.frontier.HostPending(host) - 1 + own // without this claim
+	left := a.run.frontier.HostPending(host) - 1 + own // without the claimed URL
 	if known := a.run.forbidden.add(host, more); left > 0 && known >= left {
 		return time.Time{}
 	}

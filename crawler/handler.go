@@ -17,15 +17,15 @@ import (
 // Handler receives the outcome of every URL. Handle is called concurrently for different URLs, once per URL and once more for each
 // [Retry], before the visit goes to the sinks and its links to the frontier.
 //
-// A Handler may add URLs with priority and metadata ([Visit.Enqueue]), add results to the visit's record ([Visit.Emit]), skip the
-// page's links ([SkipLinks]), end the crawl ([Stop]) or request another attempt ([Retry]). All of this takes effect with the end of
-// the visit, completely or not at all: a Handler that fails, panics or is cancelled has no effect, and one that is called again
-// repeats nothing. For effects elsewhere, for example in a database, the Handler itself must ensure the same.
+// A Handler may add URLs with priority and metadata ([Visit.Enqueue]), add results to the visit's record ([Visit.Emit]), skip the page's
+// links ([SkipLinks]), end the crawl ([Stop]) or request another attempt ([Retry]). All of this takes effect with the end of the visit,
+// completely or not at all: a Handler that fails, panics or is cancelled has no effect, and if a Handler is called again for a visit,
+// nothing of the earlier call remains. For effects elsewhere, for example in a database, the Handler itself must ensure the same.
 //
-// Its additions to the visit count if it returns nil, [SkipLinks] or [Stop]. Any other error makes the visit Failed with
-// ReasonHandler: its links are not followed, and enqueued URLs and emitted results are dropped; the crawl continues. A panic counts
-// as such an error. An error that wraps the error of ctx, after ctx has ended, does not: the URL stays queued, for the crawl that
-// resumes this one.
+// Additions to the visit count if the Handler returns nil, [SkipLinks] or [Stop]. Any other error makes the visit Failed with
+// ReasonHandler: its links are not followed, and enqueued URLs and emitted results are dropped; the crawl continues. A panic counts as
+// such an error. An error that wraps the error of ctx, after ctx has ended, does not fail the visit: the URL stays queued, for the crawl
+// that resumes this one.
 type Handler interface {
 	Handle(ctx context.Context, v *Visit) error
 }
@@ -38,7 +38,7 @@ func (f HandlerFunc) Handle(ctx context.Context, v *Visit) error { return f(ctx,
 
 // StopError is returned by a Handler to end the crawl as [Stop] does, for a stated reason.
 type StopError struct {
-	Reason string // becomes [Report.Stopped], cut to 300 bytes; if several Handlers stop a crawl, the first reason stands
+	Reason string // becomes [Report.Stopped], cut to 300 bytes; if several Handlers stop a crawl, the first reason is kept
 }
 
 // StopBecause returns a StopError with the reason.
@@ -48,7 +48,7 @@ func (e *StopError) Error() string { return "crawler: stop: " + e.Reason }
 
 func (e *StopError) Unwrap() error { return Stop }
 
-// stopReason returns the reason of an error that is, wraps or joins Stop; "" if none was given.
+// stopReason returns the reason in an error that is, wraps or joins Stop. It returns "" if no reason was given.
 func stopReason(err error) string {
 	const limit = 300
 	var e *StopError
@@ -58,13 +58,13 @@ func stopReason(err error) string {
 	return strings.ToValidUTF8(e.Reason[:min(len(e.Reason), limit)], "")
 }
 
-// RetryError is returned by a Handler to have the URL fetched again: this visit has no effect, and the URL returns to the queue as
-// after a network error. If no attempts are left (Config.Retries.Max), the visit is Failed with ReasonHandler and this error; if
-// the retry budget is used up (RetriesPerHost), with reasonRetryBudget.
+// RetryError is returned by a Handler to have the URL fetched again: this visit has no effect, and the URL returns to the queue as after
+// a network error. If no attempts are left (Config.Retries.Max), the visit is Failed with ReasonHandler and this error; if the retry
+// budget is used up (RetriesPerHost), it is Failed with reasonRetryBudget.
 type RetryError struct {
 	Err error // the cause; may be nil
-	// After is the minimum time until the next attempt, if it is longer than the pause before retries and the host's delay. 0: only
-	// these apply.
+	// After is the minimum time until the next attempt, if it is longer than the pause before retries and the host's delay. 0: only that
+	// pause and that delay apply.
 	After time.Duration
 }
 
@@ -81,8 +81,7 @@ func (e *RetryError) Unwrap() error { return e.Err }
 // Retry returns a *RetryError with this cause.
 func Retry(cause error) *RetryError { return &RetryError{Err: cause} }
 
-// fatal reports whether the error that a Handler returned is a failure: whether it is, wraps or joins anything other than SkipLinks
-// and Stop.
+// fatal reports whether the error that a Handler returned fails the visit: it is, wraps or joins an error other than SkipLinks and Stop.
 func fatal(answer error) bool {
 	switch e := answer.(type) { //nolint:errorlint // wrapped errors are examined one by one
 	case nil:
@@ -101,11 +100,11 @@ func fatal(answer error) bool {
 // ([Visit.Enqueue]).
 type Request struct {
 	URL      string  // absolute, or relative to the visit's page, like a link on it
-	Priority int8    // higher is earlier within its host; links have 0 unless Config.Priority returns another. With a Config.Order by hash: 0
-	Score    float64 // higher is earlier among those of one priority; links have 0 unless Config.Score returns another
+	Priority int8    // higher comes earlier within the host; links have 0 unless Config.Priority returns another. With an Order by hash: 0
+	Score    float64 // higher comes earlier within the priority; links have 0 unless Config.Score returns another
 	Meta     []byte  // data of the caller: Visit.Meta of the URL's visit, even after retries and redirects
-	// SameDepth gives the URL the visit's depth, as for the next page of a list; otherwise it is one
-	// deeper, like a link. It has no effect on seeds.
+	// SameDepth gives the URL the depth of the visit, for example for the next page of a list. Otherwise it is one deeper, like a link.
+	// It has no effect on seeds.
 	SameDepth bool
 }
 
@@ -114,7 +113,7 @@ type EnqueueError struct {
 	Ref  string     // Request.URL
 	URL  weburl.URL // zero with FateInvalid
 	Fate Fate       // the fate that a link with the same URL would have had
-	Rule string     // what decided
+	Rule string     // rule that rejected the URL
 	Err  error      // with FateInvalid: a *weburl.Error, or nil for a URL that is too long
 }
 
@@ -154,14 +153,14 @@ func (v *Visit) Emit(x any) error {
 	return v.work.emit(x)
 }
 
-// work collects a Handler's additions to a visit until it is known whether the visit counts.
+// work collects a Handler's additions to a visit until it is known whether they count.
 type work struct {
 	judge *judge
 	share *share // share of the visit's page
 
 	mu     sync.Mutex
 	extra  []frontier.Request
-	raises []frontier.Request // Requests for known URLs, which do not count as additional ones
+	raises []frontier.Request // Requests that raise known URLs; they are not counted in crowds
 	data   []json.RawMessage
 	err    error // error of a result that could not be marshalled
 	over   bool
@@ -259,7 +258,7 @@ func (w *work) end() (extra []frontier.Request, data []json.RawMessage) {
 	return append(w.extra[:len(w.extra):len(w.extra)], w.raises...), w.data
 }
 
-// uncount removes URLs that are not queued after all from their crowds.
+// uncount removes URLs from their crowds, because they are not queued after all.
 func (j *judge) uncount(queue []frontier.Request) {
 	for i := range queue {
 		j.crowds.leave(queue[i].URL)
@@ -284,7 +283,7 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// orPanic returns ReasonPanic if err is a panic, reason otherwise.
+// orPanic returns ReasonPanic if err is a *PanicError, otherwise reason.
 func orPanic(reason string, err error) string {
 	var p *PanicError
 	if errors.As(err, &p) {

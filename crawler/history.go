@@ -35,10 +35,10 @@ type visited struct {
 	Past
 }
 
-// ReadHistory reads the visits.jsonl of an earlier crawl: the pages that were fetched completely with status 200, or were not
-// modified. If several lines concern one URL, the last one counts. ReadHistory keeps up to most pages (0: defaultMaxHistory), about
-// 300 bytes each, and skips the rest, which the next crawl then fetches completely. A truncated last line is ignored. The error is
-// the Reader's, or wraps ErrHistory and contains the line number.
+// ReadHistory reads the visits.jsonl of an earlier crawl: the pages that were fetched completely with status 200, or were not modified.
+// If several lines concern one URL, the last one counts. ReadHistory keeps at most the given number of pages (0: defaultMaxHistory),
+// about 300 bytes each. It skips the others, which the next crawl then fetches completely. A truncated last line is ignored. It returns
+// the error of r, or one that wraps ErrHistory and contains the line number.
 func ReadHistory(r io.Reader, most int) (*Visited, error) {
 	h := &Visited{pages: map[weburl.Key]visited{}}
 	most = or(most, defaultMaxHistory)
@@ -89,7 +89,7 @@ func (h *Visited) add(l *sink.Record, most int) error {
 		page.Validators = fetcher.Validators{ETag: strings.Clone(l.ETag), LastModified: strings.Clone(l.LastModified)}
 		hash(&page.SHA256, l.SHA256)
 	} else if !known {
-		return nil // no page, or no validators and no hash to compare
+		return nil // the line has no page, or nothing to compare: no validators and no hash
 	}
 	if !known {
 		h.order = append(h.order, key)
@@ -98,13 +98,13 @@ func (h *Visited) add(l *sink.Record, most int) error {
 	return nil
 }
 
-// usable reports whether the line is for a complete page.
+// usable reports whether the line describes a complete page.
 func usable(l *sink.Record) bool {
 	return l.Truncated == "" && len(l.ETag) <= maxValidator && len(l.LastModified) <= maxValidator &&
 		(Outcome(l.Outcome) == NotModified || Outcome(l.Outcome) == Fetched && l.Status == http.StatusOK)
 }
 
-// hash parses a hash in hexadecimal form; anything else is ignored.
+// hash parses a hash in hexadecimal form into sum. It ignores any other text.
 func hash(sum *[32]byte, text string) {
 	if b, err := hex.DecodeString(text); err == nil && len(b) == len(sum) {
 		*sum = [32]byte(b)
@@ -144,11 +144,11 @@ type Past struct {
 //
 // [ReadHistory] makes a History from the visits.jsonl of an earlier crawl.
 type History interface {
-	// Past returns the data about a URL. It returns false if the URL is unknown: then it is fetched completely. It is called
+	// Past returns the data about a URL. It returns false if the URL is unknown; the URL is then fetched completely. Past is called
 	// concurrently, once or twice for each page that is requested.
 	Past(u weburl.URL) (Past, bool)
-	// All yields the URLs to visit again, each with its depth. It may return nil. URLs in scope are queued as pages that keep their
-	// depth, not as seeds. It is called at the beginning of a crawl, and again when the crawl is resumed.
+	// All yields the URLs to visit again, each with its depth. It may return nil. URLs in scope are queued as pages at this depth, not as
+	// seeds. All is called at the beginning of a crawl, and again when the crawl is resumed.
 	All() iter.Seq2[weburl.URL, int]
 }
 
@@ -233,7 +233,7 @@ func markOf(list History) []byte {
 	return binary.AppendUvarint(sum[:], n)
 }
 
-// past returns the earlier answer that can make the request for u conditional.
+// past returns the earlier response with which the request for u can be made conditional.
 func (c *Config) past(u weburl.URL) (Past, bool) {
 	if c.Since == nil {
 		return Past{}, false
@@ -242,8 +242,9 @@ func (c *Config) past(u weburl.URL) (Past, bool) {
 	return past, known && past.Validators != fetcher.Validators{}
 }
 
-// unchanged reports whether the response means that the page has not changed since an earlier crawl. If so, it makes v the visit of
-// such a page. Validators that the server does not repeat are unchanged, too (RFC 9110 section 15.4.5).
+// unchanged reports whether the response means that the page has not changed since an earlier crawl. If so, it sets v's outcome to
+// NotModified and its data to those of the earlier response. Validators that the server does not repeat are unchanged, too (RFC 9110
+// section 15.4.5).
 func (c *Config) unchanged(v *Visit, claim frontier.Claim) bool {
 	if v.Page.Status != http.StatusNotModified || claim.Kind == frontier.KindSitemap {
 		return false
@@ -265,7 +266,7 @@ const maxValidator = 1024
 // validators returns p's validators for a later conditional request.
 func validators(p *fetcher.Page) fetcher.Validators {
 	if p.Truncated != "" {
-		return fetcher.Validators{} // the server's validators describe the complete body
+		return fetcher.Validators{} // the body is incomplete, and validators describe the complete one
 	}
 	v := p.Validators()
 	if len(v.ETag) > maxValidator {

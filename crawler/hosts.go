@@ -18,32 +18,32 @@ import (
 	"github.com/amble-crawler/amble/weburl/hostmatch"
 )
 
-// HostSettings are settings of the hosts that Match describes, an entry of [Config].Hosts. Only the first entry that matches a host
+// HostSettings is an entry of [Config].Hosts: settings of the hosts that Match describes. Only the first entry that matches a host
 // applies to it: for fields that this entry does not set, the host is treated like one without an entry. Budgets apply to each host
 // separately.
 type HostSettings struct {
-	// Match is a host name ("www.site.test", at any port, or "www.site.test:8080"), a domain with all names below it
-	// ("*.site.test", which includes site.test), or a range of addresses ("192.0.2.0/24", or a single address). A range applies to
-	// hosts that no entry matches by name. A host's name is known before its address, so entries of ranges come after those of
-	// names, and cannot have Header or Rules.
+	// Match is a host name ("www.site.test", at any port, or "www.site.test:8080"), a domain with all names below it ("*.site.test",
+	// which includes site.test), or a range of addresses ("192.0.2.0/24", or a single address). A range applies to hosts that no entry
+	// matches by name. A host's name is known before its address, so entries for ranges must come after those for names, and cannot have
+	// Header or Rules.
 	Match string
-	// Delay is the minimum time between the end of one request to a host and the start of the next, instead of Politeness.Delay.
-	// Only hosts in Politeness.OwnHosts may have a shorter one. For a range of addresses, it applies to each request to one of
-	// them. 0: Politeness.Delay; NoDelay: only for own hosts.
+	// Delay is the minimum time between the end of one request to a host and the start of the next, instead of Politeness.Delay. Only
+	// hosts in Politeness.OwnHosts may have a shorter delay. For a range, the delay applies to each request to an address in it. 0:
+	// Politeness.Delay; NoDelay: only for own hosts.
 	Delay time.Duration
 
-	// Budgets of each host. URLs beyond one are [Deferred], with [ReasonHostBudget]. For a range, they apply to hosts that had one
-	// of its addresses when the crawl first met them.
-	Pages Limit         // fetched pages, exactly. 0: Limits.PagesPerHost; Unlimited
+	// Budgets of each host. URLs beyond a budget are [Deferred], with [ReasonHostBudget]. For a range, budgets apply to hosts that had an
+	// address in it when the crawl first met them.
+	Pages Limit         // fetched pages; never exceeded. 0: Limits.PagesPerHost; Unlimited
 	Bytes Limit         // body bytes received; requests in flight when it is reached are completed. 0: Unlimited
-	Time  time.Duration // from the first request to the last claim; time between runs does not count. 0: Forever
+	Time  time.Duration // from the host's first request to the last claim of its URLs; time between runs does not count. 0: Forever
 
 	// Header has fields that are sent only to these hosts: a redirect or a link to another host is requested without them. They are
 	// sent to every port and scheme that Match includes; use Fetch.Headers for secrets of a single origin. Archives mask the
 	// values. Fetch.Headers and Fetch.Request take precedence.
 	Header http.Header
-	// Rules take precedence over those of Scope: if one of them matches, it decides. As there, the last match wins, and if the
-	// first rule is an include, URLs that none of them matches are out.
+	// Rules take precedence over those of Scope: if one of them matches, it decides. As in Scope, the last match wins, and if the first
+	// rule is an include, URLs that no rule matches are out of scope.
 	Rules []ScopeRule
 }
 
@@ -82,7 +82,7 @@ func (c Config) HostDelays() []politeness.HostDelay {
 	return all
 }
 
-// validateHosts reports errors in c.Hosts other than those of patterns and delays.
+// validateHosts reports the errors in c.Hosts. Errors of patterns and delays are reported elsewhere.
 func (c *Config) validateHosts() error {
 	var errs []error
 	for i := range c.Hosts {
@@ -129,17 +129,17 @@ func (c *Config) ofHosts(err error) (errs []error) {
 	return append(errs, err)
 }
 
-// hostTable is Config.Hosts in a run; the nil table is empty. It is safe for concurrent use.
+// hostTable holds the entries of Config.Hosts during a run. A nil table is empty. It is safe for concurrent use.
 type hostTable struct {
 	table   *hostmatch.Table
 	entries []HostSettings
 	scopes  []hostScope
-	met     []atomic.Bool // the entry has matched a host of the crawl
-	located bool          // some ranges of addresses have budgets
-	counted bool          // some entry limits bytes or time
+	met     []atomic.Bool // by entry: it has matched a host of the crawl
+	located bool          // an entry for a range of addresses has budgets
+	counted bool          // an entry limits bytes or time
 }
 
-// newHostTable prepares entries for use.
+// newHostTable makes a table of entries.
 func newHostTable(entries []HostSettings) (*hostTable, error) {
 	if len(entries) == 0 {
 		return nil, nil
@@ -168,7 +168,7 @@ func (t *hostTable) named(host string) int {
 	return t.meet(t.table.Host(host))
 }
 
-// meet records that an entry matches a host of the crawl.
+// meet records that the entry at index i matches a host of the crawl, and returns i.
 func (t *hostTable) meet(i int) int {
 	if i != hostmatch.None && !t.met[i].Load() {
 		t.met[i].Store(true)
@@ -176,20 +176,20 @@ func (t *hostTable) meet(i int) int {
 	return i
 }
 
-// metAt records the address at which a host was requested.
+// metAt records the match of the entry for the address at which a host was requested.
 func (t *hostTable) metAt(host string, addr netip.Addr) {
 	if t != nil && t.named(host) == hostmatch.None {
 		t.meet(t.table.Addr(addr))
 	}
 }
 
-// unmet returns the entries that no host of the crawl matched.
+// unmet returns the Match of every entry that no host of the crawl matched.
 func (t *hostTable) unmet() []string { return t.whose(false) }
 
-// matches returns the entries that matched a host, in the form for recall.
+// matches returns the Match of every entry that matched a host, for recall.
 func (t *hostTable) matches() []string { return t.whose(true) }
 
-// whose returns the entries that matched a host of the crawl, or those that matched none.
+// whose returns the Match of every entry that matched a host of the crawl (met), or that matched none.
 func (t *hostTable) whose(met bool) (matches []string) {
 	if t == nil {
 		return nil
@@ -202,7 +202,7 @@ func (t *hostTable) whose(met bool) (matches []string) {
 	return matches
 }
 
-// recall restores the entries that matched hosts in earlier runs.
+// recall restores which entries matched hosts in earlier runs.
 func (t *hostTable) recall(matches []string) {
 	if t == nil {
 		return
@@ -214,7 +214,7 @@ func (t *hostTable) recall(matches []string) {
 	}
 }
 
-// header returns the fields for a request, or nil.
+// header returns the header fields that Config.Hosts adds to a request, or nil.
 func (t *hostTable) header(u weburl.URL) http.Header {
 	if i := t.named(u.Host()); i != hostmatch.None {
 		return t.entries[i].Header
@@ -279,7 +279,7 @@ func (s *hostScope) add(h *HostSettings) error {
 	return nil
 }
 
-// scopeOf returns the rules for u's host, or nil.
+// scopeOf returns the scope rules that Config.Hosts has for u's host, or nil.
 func (t *hostTable) scopeOf(u weburl.URL) *hostScope {
 	if t == nil {
 		return nil
@@ -291,7 +291,7 @@ func (t *hostTable) scopeOf(u weburl.URL) *hostScope {
 	return &t.scopes[i]
 }
 
-// judgeKind judges a URL that the scope's kind includes. ok is false if no rule of the entry applies.
+// judgeKind decides about a URL that the scope's kind includes. ok is false if no rule of the entry applies.
 func (s *hostScope) judgeKind(u weburl.URL, kind frontier.Kind) (d Decision, ok bool) {
 	if s == nil {
 		return d, false
@@ -305,7 +305,7 @@ func (s *hostScope) judgeKind(u weburl.URL, kind frontier.Kind) (d Decision, ok 
 	return d, false
 }
 
-// judgeType judges a response by its type. ok is false if no rule of the entry applies.
+// judgeType decides about a response by its media type. ok is false if no rule of the entry applies.
 func (s *hostScope) judgeType(u weburl.URL, mediaType string) (d Decision, ok bool) {
 	if s == nil {
 		return d, false
@@ -326,7 +326,7 @@ func lastOf(rules []compiledRule, matches func(*compiledRule) bool) (d Decision,
 	return d, false
 }
 
-// wantsType reports whether an entry includes responses of a type, at least for some URLs.
+// wantsType reports whether some entry includes responses of a media type, at least for some URLs.
 func (t *hostTable) wantsType(mediaType string) bool {
 	return t != nil && slices.ContainsFunc(t.scopes, func(s hostScope) bool {
 		return slices.ContainsFunc(s.types, func(r compiledRule) bool { return !r.Exclude && r.typed(mediaType) })

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// inflight bounds the memory that pages take from their first byte until they have been read: huge pages make the crawl wait
-// instead of using more memory. Memory is reserved in parts, as pages grow. If all of it is reserved, one page at a time may exceed
-// the limit, so that one page can always be completed.
+// inflight bounds the memory that pages take from their first byte until they have been read: if pages are huge, the crawl waits instead
+// of using more memory. Memory is reserved in parts, as pages grow. If all of it is reserved, one page at a time may exceed the limit, so
+// that one page can always be completed.
 type inflight struct {
 	most int64
 
@@ -48,8 +48,8 @@ func (s *share) take(ctx context.Context, n int) error {
 	return nil
 }
 
-// charge reserves n more bytes without blocking, even beyond the limit. It avoids a deadlock for callers for which others may be
-// waiting; calls of take then wait longer.
+// charge reserves n more bytes without blocking, even beyond the limit. It is for callers that other callers of take may be waiting for,
+// and which would deadlock if they blocked.
 func (s *share) charge(n int) {
 	f := s.of
 	f.mu.Lock()
@@ -61,7 +61,7 @@ func (s *share) charge(n int) {
 	}
 }
 
-// wake takes the lock so that no waiter is between its check of ctx and its Wait.
+// wake wakes all waiters. It takes the lock, so that no waiter is between its check of ctx and its Wait.
 func (f *inflight) wake() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +89,7 @@ func withShare(ctx context.Context, s *share) context.Context {
 	return context.WithValue(ctx, shareKey{}, s)
 }
 
-// largePage is the body size from which the memory used for reading is counted, too.
+// largePage is the body size from which the memory for parsing a page is reserved, too.
 const largePage = 64 << 10
 
 // reserve implements fetcher.Config.Reserve.

@@ -16,14 +16,14 @@ import (
 type judge struct {
 	cfg    *Config
 	scope  Scope
-	queue  frontier.Frontier // nil: every URL is new, and may be queued
+	queue  frontier.Frontier // nil: every URL counts as new, and may be queued
 	crowds *crowds
 
 	priorities *priorities
 	sampler    *sampler // nil unless a sample is drawn
 }
 
-// verdict is the decision whether a URL may enter the crawl, with the rule behind it.
+// verdict is the decision whether a URL may enter the crawl, and the rule that decided.
 type verdict struct {
 	fate Fate
 	rule string
@@ -38,7 +38,7 @@ func (j *judge) admissible(u weburl.URL, depth int, kind frontier.Kind) verdict 
 	return j.belongs(u, kind)
 }
 
-// limit implements the part of admissible that depends neither on the URL itself nor on how it was found.
+// limit implements the checks of admissible that depend only on the URL's length and depth.
 func (j *judge) limit(length, depth int) verdict {
 	switch {
 	case length > j.cfg.Limits.URLLength:
@@ -49,7 +49,7 @@ func (j *judge) limit(length, depth int) verdict {
 	return verdict{fate: FateFollow}
 }
 
-// belongs implements the part of admissible that depends on the URL and on how it was found.
+// belongs implements the checks of admissible that depend only on the URL and on the kind of link.
 func (j *judge) belongs(u weburl.URL, kind frontier.Kind) verdict {
 	if d := j.decide(u, kind); !d.In {
 		return verdict{FateScope, d.Rule, d.Firm || j.cfg.Scope.Beyond > 0 && trap(u) != ""}
@@ -57,7 +57,7 @@ func (j *judge) belongs(u weburl.URL, kind frontier.Kind) verdict {
 	return trapped(u)
 }
 
-// trapped implements the part of admissible that depends only on the URL's form.
+// trapped implements the checks of admissible that depend only on the URL's form.
 func trapped(u weburl.URL) verdict {
 	if why := trap(u); why != "" {
 		return verdict{fate: FateTrap, rule: why}
@@ -65,8 +65,9 @@ func trapped(u weburl.URL) verdict {
 	return verdict{fate: FateFollow}
 }
 
-// outside returns the visit of a seed, redirect target or sitemap that does not belong to the crawl, or nil if it does. Links are
-// judged when they are found. These URLs are queued without being judged, so that each gets a visit even if it is refused.
+// outside returns the visit of a seed, redirect target or sitemap that does not belong to the crawl, or nil if it belongs to it. Unlike
+// links, which are judged when they are found, these URLs are queued without being judged, so that each gets a visit even if it is
+// refused.
 func (j *judge) outside(c frontier.Claim) *Visit {
 	kind := frontier.KindSitemap
 	switch c.Kind {
@@ -85,7 +86,7 @@ func (j *judge) outside(c frontier.Claim) *Visit {
 	switch d.fate {
 	case FateScope:
 		if c.Beyond > 0 && !d.firm {
-			return nil // an inside link or page led here
+			return nil // a link or page in scope led here
 		}
 		return &Visit{Outcome: OutOfScope, Reason: reasonScope, Rule: d.rule}
 	case FateTrap:
@@ -116,7 +117,7 @@ func (j *judge) redirectKind(to weburl.URL, depth int) frontier.Kind {
 	return frontier.KindRedirect
 }
 
-// decide returns the scope's decision about a URL that was found as this kind.
+// decide returns the scope's decision about a URL that was found by a link of this kind.
 func (j *judge) decide(u weburl.URL, kind frontier.Kind) Decision {
 	return j.scope.JudgeKind(u, kind)
 }
@@ -134,7 +135,7 @@ func (j *judge) knows(u weburl.URL, depth int, priority int8) bool {
 	return known[0]
 }
 
-// seeds returns an error if the rules exclude every seed.
+// seeds returns an error if the scope excludes every seed.
 func (j *judge) seeds(seeds []weburl.URL) error {
 	var rule string
 	for _, u := range seeds {
@@ -153,8 +154,8 @@ func (j *judge) seeds(seeds []weburl.URL) error {
 	return fmt.Errorf("%w: %s (%s)%s", ErrNothingInScope, seeds[0], rule, more)
 }
 
-// outOfType reports whether the scope excludes answers of the page's type; if so, it makes v the visit of an excluded response.
-// followed reports whether its links are followed nevertheless: those of HTML that no rule excludes by name.
+// outOfType reports whether the scope excludes responses of the page's media type. If so, it makes v the visit of an excluded response.
+// followed reports whether the page's links are followed nevertheless: it is HTML, and no rule excludes its type explicitly.
 func (j *judge) outOfType(v *Visit) (out, followed bool) {
 	d := j.scope.JudgeType(v.URL, v.Page.ContentType)
 	if d.In {
@@ -168,16 +169,15 @@ func isHTML(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 
-// wanted returns a function that reports whether to read bodies of a type to their end: the Config wants them (want), and the
-// scope does not exclude them for all URLs.
+// wanted returns a function that reports whether bodies of a media type are read to their end: want reports that the Config needs them,
+// and the scope does not exclude them for all URLs.
 func (j *judge) wanted(want func(mediaType string) bool) func(mediaType string) bool {
 	return func(mediaType string) bool {
 		return j.scope.WantsType(mediaType) && (want == nil || want(mediaType))
 	}
 }
 
-// kindOf maps the kind of a link in a document to the kind of the crawl. It is the only place where package extract's kinds
-// are mapped.
+// kindOf converts a kind of package extract to one of package frontier. It is the only place that does so.
 func kindOf(k extract.Kind) frontier.Kind { return frontier.KindAnchor + frontier.Kind(k) }
 
 // checkKind returns an error for a kind to which a rule cannot apply.
@@ -186,8 +186,8 @@ func checkKind(k frontier.Kind) error {
 	return err
 }
 
-// beyondRules holds the names of the rules for links that lead out of the scope: hop for a link that may be followed, last for
-// links that are not followed because their page is the last one outside.
+// beyondRules holds, by the number of links beyond the scope, the names of the rules for links that lead out of the scope: hop for a link
+// that may be followed, last for a link that is not, because its page is the last one outside.
 var beyondRules = [frontier.MaxBeyond + 1]struct{ hop, last string }{
 	{last: "the page itself is outside the scope"},
 	{"one link beyond the scope", "the page is one link beyond the scope"},
@@ -199,7 +199,7 @@ var beyondRules = [frontier.MaxBeyond + 1]struct{ hop, last string }{
 	{"seven links beyond the scope", "the page is seven links beyond the scope"},
 }
 
-// stretch admits a link that leads out of the scope if Config.Scope.Beyond allows it on a page such as v.
+// stretch admits a link that leads out of the scope, if Config.Scope.Beyond allows it for a link on the page of v.
 func (j *judge) stretch(d *decided, v *Visit, l *extract.Link) {
 	if d.firm || v.Beyond >= j.cfg.Scope.Beyond || !j.mayStretch(l) {
 		return
@@ -215,7 +215,7 @@ func (j *judge) mayStretch(l *extract.Link) bool {
 		return true
 	}
 	if l.Kind == extract.LinkRel && j.cfg.Follow.Resources && l.Rel&displayed == 0 {
-		return false // the element names a page, such as the canonical one, or browsers do not load its target
+		return false // the link names a version of the page, such as the canonical one, or browsers do not load its target
 	}
 	return slices.Contains(kinds, kindOf(l.Kind))
 }
@@ -223,8 +223,8 @@ func (j *judge) mayStretch(l *extract.Link) bool {
 // displayed holds the relations of link elements whose targets a browser needs to display the page.
 const displayed = extract.Stylesheet | extract.Icon | extract.Preload | extract.ModulePreload | extract.Manifest
 
-// beyondAfter counts the links between the scope and the target of a redirect, 0 if the target is in scope. A redirect is not a
-// link: a target outside has the count of its source, but at least one.
+// beyondAfter returns the number of links between the scope and the target of a redirect, 0 if the target is in scope. A redirect is not
+// a link: a target out of scope has the number of its source, but at least 1.
 func (j *judge) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
 	if j.cfg.Scope.Beyond == 0 || j.decide(to, j.redirectKind(to, c.Depth)).In {
 		return 0
@@ -232,18 +232,18 @@ func (j *judge) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
 	return max(1, c.Beyond)
 }
 
-// room tracks how many links of one page can still be queued. Other pages queue links at the same time, so this check catches
-// nearly all links that do not fit, and the frontier catches the rest.
+// room tracks how many links of one page can still be queued. Other pages queue links at the same time, so room rejects nearly all links
+// that do not fit, and the frontier rejects the rest.
 type room struct {
 	queue             frontier.Frontier
-	scheme, authority string // host of the counts
+	scheme, authority string // host to which urls and bytes belong
 	urls              int
 	bytes             int64
 }
 
 func (j *judge) room() *room { return &room{queue: j.queue} }
 
-// has reports whether u can still be queued.
+// has reports whether the queue has room for u.
 func (m *room) has(u weburl.URL) bool {
 	if m.queue == nil {
 		return true
@@ -261,8 +261,7 @@ func (m *room) take(u weburl.URL) {
 	m.bytes -= int64(len(u.String()))
 }
 
-// recentLinks is the number of links whose verdict is remembered. The pages of a site share most of their links, such as the
-// navigation.
+// recentLinks is the number of links whose verdicts are cached. The pages of a site share most of their links, such as the navigation.
 const recentLinks = 1024
 
 // verdicts caches recent verdicts about links. An entry takes 24 bytes per link, so that the table fits into the processor's
@@ -279,8 +278,8 @@ type recentLink struct {
 	at   uint16 // index in all, starting at 1; 0: empty
 }
 
-// maxVerdicts limits the number of different verdicts that are remembered. Scopes have few rules. A scope with a separate rule for
-// every URL is called more often.
+// maxVerdicts limits the number of different verdicts that are remembered. Scopes have few rules. A scope with more rules, such as one
+// for every URL, is called again for verdicts beyond it.
 const maxVerdicts = 4096
 
 func newVerdicts() *verdicts { return &verdicts{at: map[verdict]uint16{}} }
@@ -296,7 +295,7 @@ func (m *verdicts) of(key weburl.Key, kind extract.Kind, judge func() verdict) v
 	return v
 }
 
-// intern returns the index of v in all, from 1.
+// intern returns the index of v in m.all, counted from 1.
 func (m *verdicts) intern(v verdict) uint16 {
 	if at, ok := m.at[v]; ok {
 		return at

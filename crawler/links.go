@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/weburl/charset"
 )
 
-// linker reads pages. It reuses its buffers, so that a page without new links costs next to nothing. It is not safe for concurrent
+// linker reads pages. It reuses its buffers, so that a page without new links needs hardly any new memory. It is not safe for concurrent
 // use.
 type linker struct {
 	judge   *judge
@@ -26,10 +26,10 @@ type linker struct {
 	encoder weburl.Encoder // encoder of the current page
 	keys    []weburl.Key
 	known   []bool
-	final   []bool     // by key: the URL cannot be raised by any priority
+	final   []bool     // by index in keys: no priority raises the queued URL
 	follow  []followed // the links whose keys are in keys
 	judged  *verdicts
-	counts  map[Fate]int // links of the current page by fate
+	counts  map[Fate]int // number of the page's links by fate
 	grown   bool         // a page with very many links has enlarged the buffers
 }
 
@@ -73,9 +73,9 @@ func (k *linker) scannerOf(p *fetcher.Page) *extract.Scanner {
 	return k.xhtml
 }
 
-// linkers holds the idle linkers of a run, which keep nothing of the pages that they have read. The one used last is used next, so
-// that the buffers of a few linkers stay in the processors' caches: there are as many workers as requests in flight, but not more
-// pages are read at once than there are processors. No more linkers with grown buffers are kept than there are processors.
+// linkers holds the idle linkers of a run, which keep no data of the pages that they have read. The linker used last is used next, so
+// that the buffers of a few linkers stay in the processors' caches: there are as many workers as requests in flight, but not more pages
+// are read at once than there are processors. No more linkers with grown buffers are kept than there are processors.
 type linkers struct {
 	mu     sync.Mutex
 	idle   []*linker
@@ -93,7 +93,7 @@ func (l *linkers) take(j *judge) *linker {
 		return k
 	}
 	k := l.idle[last]
-	l.idle[last] = nil // it may not be returned
+	l.idle[last] = nil // the linker might never be returned
 	l.idle = l.idle[:last]
 	return k
 }
@@ -138,11 +138,12 @@ func (k *linker) limit(doc *extract.Document) {
 	}
 }
 
-// aroundExtract calls the Extractor returned by Config.AroundExtract, which wraps the linker that processes the page.
+// aroundExtract calls the Extractor that Config.AroundExtract returned, and passes the linker of the page to the Extractor that this one
+// wraps.
 type aroundExtract struct {
 	outer   Extractor
 	judge   *judge
-	linkers sync.Map // *fetcher.Page → *linker, until the wrapped Extractor is called
+	linkers sync.Map // from *fetcher.Page to *linker, until the wrapped Extractor is called
 }
 
 func newAroundExtract(j *judge, around func(Extractor) Extractor) *aroundExtract {
@@ -164,7 +165,7 @@ func (a *aroundExtract) extract(k *linker, p *fetcher.Page) (*extract.Document, 
 type innerExtract struct{ of *aroundExtract }
 
 // Extract reads a page like a crawl without AroundExtract. A second call for the same page, or for a copy of it, uses new buffers,
-// because the linker's own hold the first Document.
+// because the linker's buffers hold the first Document.
 func (i innerExtract) Extract(p *fetcher.Page) (*extract.Document, error) {
 	if k, ok := i.of.linkers.LoadAndDelete(p); ok {
 		return k.(*linker).read(p)
@@ -172,8 +173,8 @@ func (i innerExtract) Extract(p *fetcher.Page) (*extract.Document, error) {
 	return newLinker(i.of.judge).read(p)
 }
 
-// read returns a page's document, made by the Config's Documents or Extractor or, for HTML, by the linker's scanner. A document of
-// another type has no links.
+// read returns a page's document, made by the Config's Documents or Extractor or, for HTML, by the linker's scanner. Other media types
+// have no document.
 func (k *linker) read(p *fetcher.Page) (*extract.Document, error) {
 	cfg := k.cfg
 	if cfg.readsDocuments(p.ContentType) {
@@ -232,8 +233,8 @@ func mayBeFeed(contentType string) bool {
 	return false
 }
 
-// sort decides about every link of the visit's document and counts the links by fate. It returns requests for links that may
-// be new, and for links that may raise the priority of queued URLs.
+// sort decides about every link of the visit's document and counts the links by fate. It returns Requests for links that may be new, and
+// for links that may raise the priority of queued URLs.
 func (k *linker) sort(v *Visit) (news, raises []frontier.Request) {
 	clear(k.counts)
 	v.linker, v.counts = k, k.counts
@@ -271,7 +272,7 @@ func (k *linker) news(v *Visit) []frontier.Request {
 		}
 		view, err := k.resolve(&v.Doc.Links[f.at])
 		if err != nil {
-			continue // cannot fail: it was resolved before
+			continue // impossible: the link was resolved before
 		}
 		u := view.URL()
 		if why := k.enter(in, u); why != FateFollow {
@@ -286,8 +287,8 @@ func (k *linker) news(v *Visit) []frontier.Request {
 	return queue
 }
 
-// unraised returns the highest priority at which a link cannot raise a queued URL in a crawl without priorities. With priorities,
-// raises checks further.
+// unraised returns the highest priority that a link may have without raising the priority of a queued URL. If priorities depend on the
+// linking page, raises checks further.
 func (k *linker) unraised() int8 {
 	if k.judge.priorities.none() {
 		return 0
@@ -309,7 +310,7 @@ func (k *linker) raises(v *Visit) (queue []frontier.Request) {
 		}
 		view, err := k.resolve(&v.Doc.Links[f.at])
 		if err != nil {
-			continue // cannot fail: it was resolved before
+			continue // impossible: the link was resolved before
 		}
 		u := view.URL()
 		p, score := k.judge.priorities.link(v, f.at, u)
@@ -332,11 +333,11 @@ func (k *linker) enter(in *room, u weburl.URL) Fate {
 	return FateFollow
 }
 
-// decided is the fate of a link.
+// decided is the fate of a link, and further data about it.
 type decided struct {
 	verdict
 	key    weburl.Key // zero when the link was not resolved
-	beyond uint8      // with FateFollow
+	beyond uint8      // links beyond the scope, with FateFollow
 }
 
 func fated(f Fate, rule string) decided { return decided{verdict: verdict{fate: f, rule: rule}} }
@@ -350,7 +351,7 @@ func (k *linker) decide(v *Visit, l *extract.Link) decided {
 	case v.Directives.NoFollow:
 		return fated(FateNoFollow, "page nofollow")
 	case v.Page.Status < 200 || v.Page.Status > 299:
-		// Error pages are served for any URL: following relative links on them would never end.
+		// Sites respond with error pages to any URL, so following the relative links of error pages would never end.
 		return fated(FateNoFollow, "error page")
 	case cfg.Sample.N > 0:
 		return fated(FateDepth, "sample")
@@ -374,8 +375,8 @@ func (k *linker) decide(v *Visit, l *extract.Link) decided {
 	return d
 }
 
-// look returns the URL to judge. SeedScope does not retain it, so it is not allocated; another Scope might retain it and gets
-// a copy.
+// look returns the URL to judge. For a SeedScope, which does not retain the URL, it is only valid until the next call and needs no
+// memory; another Scope gets a copy.
 func (k *linker) look(view weburl.View) weburl.URL {
 	if _, own := k.judge.scope.(*SeedScope); own {
 		return view.Peek()
@@ -435,9 +436,9 @@ func (v *Visit) encoder() weburl.Encoder {
 	return charset.Encoder(v.content().Charset)
 }
 
-// base returns the base URL of the visit's links. If the document names a base that cannot be requested, it is zero, so that only
-// absolute references are valid: a browser accepts "mailto:" as a base, too, and falls back to the address of the page only if the
-// base is not a URL at all (HTML Standard section 4.2.3, set the frozen base URL).
+// base returns the base URL of the visit's links. If the document names a base that cannot be requested, such as "mailto:", base returns
+// the zero URL, so that only absolute references are valid. A browser accepts such a base, too: it falls back to the address of the page
+// only if the base is not a URL at all (HTML Standard section 4.2.3, set the frozen base URL).
 func (v *Visit) base() weburl.URL {
 	if v.Doc == nil || v.Doc.Base == "" {
 		return v.URL

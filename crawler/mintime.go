@@ -10,15 +10,16 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 )
 
-// bound computes the minimum time that the crawl so far could have taken: for every host and every server address, the sum of its
-// requests, made one at a time, with the pause due after each. It does not depend on the number and speed of the workers.
+// bound computes a lower bound of the time for the requests made so far: for every host and every server address, the time that its
+// requests take if they are made one at a time, each followed by the required pause. It does not depend on the number and speed of the
+// workers.
 type bound struct {
 	mu      sync.Mutex
 	needs   map[party]*need
 	changed map[party]bool // changes since the last call of changes; nil in a crawl that is not durable
 }
 
-// party is a host, or the address of a server, to which requests are made one at a time.
+// party is a host, or the address of a server. Requests to it are made one at a time.
 type party struct {
 	host string
 	addr netip.Addr
@@ -26,7 +27,7 @@ type party struct {
 
 const partyHost, partyAddr = "host ", "address "
 
-// String returns the name of the party in reports, under which it is also stored.
+// String returns the name of the party in reports and in stored state.
 func (p party) String() string {
 	if p.host != "" {
 		return partyHost + p.host
@@ -45,13 +46,13 @@ func parseParty(name string) party {
 
 type need struct {
 	total time.Duration
-	last  time.Duration // the pause after the last request, for which the crawl need not wait
+	last  time.Duration // the pause after the last request; the crawl need not wait for its end
 	slots int
 }
 
 func newBound() *bound { return &bound{needs: map[party]*need{}} }
 
-// answer counts a request for its host and, unless the operator owns the host, for its address.
+// answer adds a request to the needs of its host and, unless the operator owns the host, of its address.
 func (b *bound) answer(a *fetcher.Answer, own func(host string) int) {
 	var took time.Duration
 	var ended time.Time
@@ -73,14 +74,14 @@ func (b *bound) answer(a *fetcher.Answer, own func(host string) int) {
 	}
 }
 
-// failure returns the fetcher's error in err, or nil.
+// failure returns the *fetcher.Error in err, or nil.
 func failure(err error) *fetcher.Error {
 	var failed *fetcher.Error
 	errors.As(err, &failed)
 	return failed
 }
 
-// add counts a request with its duration and the pause after it.
+// add adds a request to the need of a party: the duration of the request and the pause after it.
 func (b *bound) add(who party, slots int, took, rest time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -92,7 +92,7 @@ func (r *route) fits(v *Visit) bool {
 	}
 	values, ok := r.match(v)
 	if ok {
-		v.path = append(values, v.path...) // the values of an enclosing Mux come after
+		v.path = append(values, v.path...) // the values of an enclosing Mux come last
 	}
 	return ok
 }
@@ -111,10 +111,10 @@ func (v *Visit) PathValue(name string) string {
 // Condition is a test that a visit must pass for a route of a [Mux], in addition to the pattern.
 type Condition struct {
 	holds func(v *Visit) bool
-	fate  bool // it tests the outcome of the URL
+	fate  bool // holds tests the outcome of the URL
 }
 
-// had is the condition of routes without a condition on the outcome.
+// had is the condition of routes that have no condition on the outcome.
 var had = Condition{holds: func(v *Visit) bool { return v.Outcome == Fetched && v.Status()/100 == 2 }}
 
 // OfType returns the condition that the response has one of these media types: "text/html", or "image/*" for all types that begin
@@ -142,7 +142,7 @@ func WithOutcome(outcomes ...Outcome) Condition {
 	return Condition{fate: true, holds: func(v *Visit) bool { return slices.Contains(outcomes, v.Outcome) }}
 }
 
-// OfKind returns the condition that the URL was found in one of these kinds of places.
+// OfKind returns the condition that the URL was found as one of these kinds.
 func OfKind(kinds ...frontier.Kind) Condition {
 	return Condition{holds: func(v *Visit) bool { return slices.Contains(kinds, v.Kind) }}
 }
@@ -153,7 +153,7 @@ func When(holds func(v *Visit) bool) Condition { return Condition{holds: holds} 
 // pattern describes the URLs that a route matches.
 type pattern struct {
 	host     string // in lower case; "" for any
-	suffix   bool   // host is the end of a name, including its leading dot
+	suffix   bool   // host is the end of a name, including the dot before it
 	port     bool   // host includes a port
 	segments []segment
 	open     bool // the path may continue after the segments
@@ -163,8 +163,8 @@ type pattern struct {
 // segment is the part of a path between two slashes: literal text, or a name that matches any text.
 type segment struct {
 	text string
-	name string // in braces
-	rest bool   // {name...}
+	name string // name of the placeholder, without braces
+	rest bool   // the placeholder is {name...}
 }
 
 type pathValue struct{ name, value string }
@@ -242,7 +242,7 @@ func unescape(s string) string {
 	return s
 }
 
-// match compares the pattern with the visit's URL and returns the values of its names.
+// match compares the pattern with the visit's URL and returns the values of the pattern's placeholders.
 func (p *pattern) match(v *Visit) (values []pathValue, ok bool) {
 	if !p.matchHost(v) {
 		return nil, false
@@ -302,8 +302,8 @@ func Only(outcomes ...Outcome) Middleware {
 	}
 }
 
-// Timeout gives each call a context that ends after d. The Handler must observe the context: a call cannot be ended otherwise,
-// because the visit belongs to the Handler until it returns.
+// Timeout gives each call a context that ends after d. The Handler must observe the context: its call cannot be aborted, because the
+// visit belongs to the Handler until the Handler returns.
 func Timeout(d time.Duration) Middleware {
 	return func(h Handler) Handler {
 		return HandlerFunc(func(ctx context.Context, v *Visit) error {
@@ -331,9 +331,8 @@ func MaxCalls(n int) Middleware {
 	}
 }
 
-// Logging writes a record for each call: "visit handled" at level Info, or "visit not handled" at level
-// Warn with the error. [SkipLinks] and [Stop] are not errors. The attributes are url, outcome, status,
-// took, and error.
+// Logging writes a record for each call: "visit handled" at level Info, or, if the Handler fails, "visit not handled" at level Warn with
+// the error. [SkipLinks] and [Stop] are not errors. The attributes are url, outcome, status, took, and error.
 func Logging(l *slog.Logger) Middleware {
 	return func(h Handler) Handler {
 		return HandlerFunc(func(ctx context.Context, v *Visit) error {

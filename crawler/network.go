@@ -20,8 +20,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Fetcher gets pages. A fetcher.Fetcher is one; a replacement sees nothing but Permits, so it cannot be
-// less polite than the gate as long as it meets these conditions:
+// Fetcher gets pages. A fetcher.Fetcher is one; a replacement gets only URLs with Permits, so it makes no request that the gate does not
+// permit, provided that it meets these conditions:
 //
 //	C1 Fetch redeems its Permit before anything else, and returns the error when that fails.
 //	C2 It requests the Grant's URL at the Grant's address, with the Grant's User-Agent, by one GET. It
@@ -46,10 +46,10 @@ import (
 // With Config.Since, the context of Fetch has the validators that fetcher.WithValidators sets, for a request that may be
 // conditional. A wrapper embeds the Fetcher that it wraps, and so keeps all that it does: see Config.AroundFetch.
 type Fetcher interface {
-	// Resolve returns the address of u's host: the same one as long as it works, because hosts at one address share its clock. The
-	// errors are those of Fetch.
+	// Resolve returns the address of u's host. It must return the same address as long as that works, because hosts at one address share
+	// a clock of the gate. The errors are those of Fetch.
 	Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
-	// Fetch redeems the Permit and makes its request.
+	// Fetch redeems the Permit and makes the request that it permits.
 	Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error)
 	// CloseIdle is called when a host (weburl.URL.Host) has no URLs left to request.
 	CloseIdle(host string)
@@ -69,13 +69,13 @@ type Extractor interface {
 	Extract(p *fetcher.Page) (*extract.Document, error)
 }
 
-// ExtractType returns a function for [Config.AroundExtract] that has read extract the links of a media type, which must be in lower
-// case and without parameters. Other types are read as before. The conditions of [Extractor] apply to read.
+// ExtractType returns a function for [Config.AroundExtract]. It makes read the extractor for one media type, which must be in lower case
+// and without parameters. Other types are read as before. The conditions of [Extractor] apply to read.
 func ExtractType(mediaType string, read func(p *fetcher.Page) (*extract.Document, error)) func(Extractor) Extractor {
 	return func(next Extractor) Extractor { return typeExtractor{mediaType, read, next} }
 }
 
-// typeExtractor is an Extractor for one media type. Another Extractor reads the others.
+// typeExtractor is an Extractor that calls read for one media type and another Extractor for all other types.
 type typeExtractor struct {
 	mediaType string
 	read      func(p *fetcher.Page) (*extract.Document, error)
@@ -90,7 +90,7 @@ func (x typeExtractor) Extract(p *fetcher.Page) (*extract.Document, error) {
 }
 
 // DocumentReader reads the links of documents that are not web pages, such as the document.Links of package article/document. Extract is
-// called for responses of the types that it reads.
+// called for responses whose types Reads accepts.
 type DocumentReader interface {
 	Extractor
 	// Reads reports whether documents of a media type are read. The type is in lower case, without parameters.
@@ -114,11 +114,11 @@ func (c *Config) UseNetwork(
 	c.Fetch.UseNetwork(dial, names, roots)
 }
 
-// processHosts holds the clocks shared by all crawls of this process.
+// processHosts holds the clocks of hosts that all crawls of this process share.
 var processHosts = politeness.NewHosts(politeness.HostsLimits{})
 
-// Sharing returns the Sharing of the crawl: Politeness.Shared if it is set, otherwise that of all crawls on its network, which is
-// that of this process or of a crawltest.Web.
+// Sharing returns Politeness.Shared if it is set. Otherwise it returns the Sharing of all crawls on the same network: those of this
+// process, or those of one crawltest.Web.
 func (c *Config) Sharing() politeness.Sharing {
 	if c.Politeness.Shared != nil {
 		return c.Politeness.Shared
@@ -133,13 +133,13 @@ func (c *Config) Sharing() politeness.Sharing {
 	return hosts
 }
 
-// machines holds the state directories that this process has opened, by their paths.
+// machines holds the state directories that this process has opened, keyed by path.
 var machines sync.Map
 
-// ShareMachine makes the crawl take turns with the crawls of all processes that use the same state directory, including this one.
-// "" is the user's directory: see [machine.Dir]. It does nothing if Politeness.Shared is set, or in a crawl of a simulated web.
-// Without it a crawl takes turns only with the crawls of its process; package job calls it for every job. If the directory cannot
-// be used, [Crawler.NotShared] returns the reason.
+// ShareMachine makes the crawl take turns with the crawls of all processes that use the same state directory, including this one. ""
+// stands for the user's directory: see [machine.Dir]. ShareMachine does nothing if Politeness.Shared is set, or in a crawl of a simulated
+// web. Without ShareMachine, a crawl takes turns only with the crawls of its process. Package job calls it for every job. If the
+// directory cannot be used, [Crawler.NotShared] returns the reason.
 func (c *Config) ShareMachine(dir string) {
 	hosts, ok := c.Sharing().(*politeness.Hosts)
 	if c.Politeness.Shared != nil || !ok || hosts != processHosts {
@@ -155,8 +155,8 @@ func (c *Config) ShareMachine(dir string) {
 	c.Politeness.Shared = open.(func() *machine.Hosts)()
 }
 
-// NotShared returns why the crawl does not take turns with those of other processes although [Config.ShareMachine] was called. It
-// returns nil if it does, or if ShareMachine was not called.
+// NotShared returns the reason why the crawl does not take turns with the crawls of other processes, although [Config.ShareMachine] was
+// called. It returns nil if the crawl takes turns with them, or if ShareMachine was not called.
 func (c *Crawler) NotShared() error {
 	if m := machine.Of(c.shared); m != nil {
 		return m.NotShared()
@@ -164,9 +164,9 @@ func (c *Crawler) NotShared() error {
 	return nil
 }
 
-// account returns the value of Politeness.Account: a key for everything besides its URL that a robots.txt may depend on. A crawl
-// whose header fields come from a function or a jar shares no robots.txt files. A crawl with its own resolver or dialer does not
-// either, because its names may mean other servers.
+// account returns the value of Politeness.Account: a key for everything besides its URL that a robots.txt may depend on. A crawl whose
+// header fields come from a function or a jar shares no robots.txt files. A crawl with a custom resolver or dialer shares none either,
+// because its host names may lead to other servers.
 func (c *Config) account() (func(u weburl.URL) string, error) {
 	f := &c.Fetch
 	network := f.Resolver != nil || f.DialContext != nil
@@ -201,12 +201,13 @@ func (c *Config) account() (func(u weburl.URL) string, error) {
 		if len(all) == 0 {
 			return ""
 		}
-		b, _ := json.Marshal(all) // keys are sorted; encoding a map of strings cannot fail
+		b, _ := json.Marshal(all) // cannot fail, and sorts the keys
 		return fmt.Sprintf("%x", sha256.Sum256(b))
 	}, nil
 }
 
-// copyRobots returns the value of Politeness.CopyRobots, which stores a robots.txt that another crawl has requested as evidence.
+// copyRobots returns the value of Politeness.CopyRobots. It stores a robots.txt that another crawl has requested, as evidence for this
+// one.
 func (c *Config) copyRobots() func(u weburl.URL, f politeness.RobotsFile) error {
 	if c.KeepRobots == nil {
 		return nil

@@ -25,17 +25,17 @@ const orderHash = "hash:"
 // maxSeed is the maximum length of the seed of a draw, in bytes.
 const maxSeed = 64
 
-// OrderHash returns the order by the tickets of URLs (draw.Ticket, with this seed, of the canonical form under Config.Canonical): among the
-// known URLs, one with a small ticket comes first, wherever it was found. Tickets are ordered by their class; within a class, URLs come in
-// the order in which they are found. So all known URLs with tickets below those of the remaining ones were requested, and they are a random
-// sample of the known URLs. Others were requested while fewer URLs were known, or belong to a class that was begun. The seed is 1 to 64
-// bytes, without white space.
+// OrderHash returns the order by the tickets of URLs: draw.Ticket, with this seed, of the canonical form under Config.Canonical. Among
+// the known URLs, one with a small ticket comes first, wherever it was found. Tickets are grouped in classes; within a class, URLs come
+// in the order in which they are found. All known URLs whose tickets are below those of the remaining URLs have been requested, and these
+// are a random sample of the known URLs. The other requested URLs came while fewer URLs were known, or are of a class of which URLs
+// remain. The seed is 1 to 64 bytes, without white space.
 func OrderHash(seed string) Order { return Order(orderHash + seed) }
 
 // Seed returns the seed of an order by [OrderHash]. ok is false for another order.
 func (o Order) Seed() (seed string, ok bool) { return strings.CutPrefix(string(o), orderHash) }
 
-// Validate reports an unknown order.
+// Validate returns an error if the order is unknown.
 func (o Order) Validate() error {
 	seed, hash := o.Seed()
 	switch {
@@ -47,7 +47,7 @@ func (o Order) Validate() error {
 	return checkSeed(seed)
 }
 
-// checkSeed reports an invalid seed of a draw.
+// checkSeed returns an error if the seed of a draw is invalid.
 func checkSeed(seed string) error {
 	if seed == "" || len(seed) > maxSeed || strings.ContainsFunc(seed, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\uFFFD' }) {
 		return fmt.Errorf("crawler: the seed of a draw is 1 to %d bytes of text without white space, not %q", maxSeed, seed)
@@ -55,24 +55,24 @@ func checkSeed(seed string) error {
 	return nil
 }
 
-// classOf returns the class of a ticket, 0 to 240; lower tickets have higher classes. A class is a sixteenth of the tickets with
-// the same number of leading zeros, so that it has 3 to 6 of 100 tickets below its upper bound. Class 240 has all tickets with 15
-// leading zeros or more.
+// classOf returns the class of a ticket, 0 to 240; lower tickets have higher classes. A class is a sixteenth of the tickets with the same
+// number of leading zeros, so that it contains 3 to 6 percent of the tickets below its upper bound. Class 240 contains all tickets with
+// 15 or more leading zeros.
 func classOf(ticket uint64) int {
 	zeros := bits.LeadingZeros64(ticket)
 	if zeros >= 15 {
 		return 240
 	}
-	next := ticket << (zeros + 1) >> 60 // the four bits after the first one
+	next := ticket << (zeros + 1) >> 60 // the four bits after the first 1
 	return 16*zeros + 15 - int(next)
 }
 
-// lowestClass is the priority of URLs in class 0. Those of class 240 have the priority 120.
+// lowestClass is the priority of URLs in class 0; class 240 has priority 120.
 const lowestClass = -120
 
-// sitemapPriority returns the priority of sitemaps. It is that of links, so that sitemaps and pages of a host come in the order in
-// which they are found; only the first sitemap in a robots.txt comes earlier. With an Order by hash it is the highest, so that all
-// listed pages are known when the first is requested.
+// sitemapPriority returns the priority of sitemaps. It is the priority of links, so that sitemaps and pages of a host come in the order
+// in which they are found; only the first sitemap in a robots.txt comes earlier. With an Order by hash it is the highest priority, so
+// that all listed pages are known before the first page is requested.
 func (c *Config) sitemapPriority() int8 {
 	if _, ok := c.Order.Seed(); ok {
 		return 127
@@ -89,7 +89,7 @@ func (c *Config) ordered(u weburl.URL) (priority int8, ok bool) {
 	return int8(lowestClass + classOf(draw.Ticket(seed, c.Canonical.Normal(u)))), true
 }
 
-// validateOrder reports an invalid Order, and settings that conflict with an order by hash.
+// validateOrder returns an error if Order is invalid, or if other settings conflict with an order by hash.
 func (c *Config) validateOrder() error {
 	if err := c.Order.Validate(); err != nil {
 		return &ConfigError{"Order", "is wrong: " + err.Error(), err}
@@ -106,8 +106,8 @@ func (c *Config) validateOrder() error {
 	return nil
 }
 
-// PriorityRule gives the URLs that match a regular expression (RE2 syntax), anywhere in the URL, a priority. The first
-// rule of Config.Priorities that matches decides.
+// PriorityRule gives a priority to URLs in which a regular expression (RE2 syntax) matches. The first rule of Config.Priorities that
+// matches decides.
 type PriorityRule struct {
 	Pattern  string `json:"pattern" yaml:"pattern"`
 	Priority int8   `json:"priority" yaml:"priority"`
@@ -116,7 +116,7 @@ type PriorityRule struct {
 // String returns the rule in the form of the command line: "/news/=10".
 func (r PriorityRule) String() string { return fmt.Sprintf("%s=%d", r.Pattern, r.Priority) }
 
-// Validate reports a pattern that is empty or not a regular expression, with the rule.
+// Validate returns an error that contains the rule if its pattern is empty or not a regular expression.
 func (r PriorityRule) Validate() error {
 	_, err := r.compile()
 	return err
@@ -170,7 +170,7 @@ func (p *priorities) none() bool { return p.firm() && p.order == nil }
 // firm reports whether a URL's priority does not depend on the linking page, so that priorities are never raised.
 func (p *priorities) firm() bool { return p.score == nil && p.fine == nil && len(p.rules) == 0 }
 
-// rule returns the priority of u by the order or the rules.
+// rule returns the priority of u that Config.Order or Config.Priorities sets. ok is false if neither sets one.
 func (p *priorities) rule(u weburl.URL) (priority int8, ok bool) {
 	if p.order != nil {
 		return p.order(u)
@@ -183,13 +183,13 @@ func (p *priorities) rule(u weburl.URL) (priority int8, ok bool) {
 	return 0, false
 }
 
-// of returns the priority of a URL that no page links to: 0 without a rule.
+// of returns the priority of a URL that no page links to: that of rule, or 0.
 func (p *priorities) of(u weburl.URL) int8 {
 	priority, _ := p.rule(u)
 	return priority
 }
 
-// SeedRequest returns a function that makes a crawl's Request for a seed, for programs that queue seeds for crawls of other
+// SeedRequest returns a function that makes the crawl's Request for a seed. Programs use it to queue seeds for crawls that run in other
 // processes. The Config must be valid. The function is safe for concurrent use.
 func (c Config) SeedRequest() func(u weburl.URL) frontier.Request {
 	c = c.withDefaults()
@@ -199,7 +199,8 @@ func (c Config) SeedRequest() func(u weburl.URL) frontier.Request {
 	}
 }
 
-// request returns the priority of u if a program requests the priority want: want, unless Config.Order is by hash.
+// request returns the priority of u if the program asked for the priority want: want, or the ticket's priority if Config.Order is by
+// hash.
 func (p *priorities) request(u weburl.URL, want int8) int8 {
 	if p.order == nil {
 		return want
@@ -207,8 +208,8 @@ func (p *priorities) request(u weburl.URL, want int8) int8 {
 	return p.of(u)
 }
 
-// link returns the priority and score of the link at this index, which leads to u and is about to be queued. A panic of
-// Config.Priority or Config.Score fails the visit.
+// link returns the priority and score of the link at index at of the visit's document, which leads to u and is about to be queued. A
+// panic of Config.Priority or Config.Score fails the visit.
 func (p *priorities) link(v *Visit, at int, u weburl.URL) (priority int8, score float64) {
 	priority, ruled := p.rule(u)
 	if p.fine == nil && (ruled || p.score == nil) || v.broken != nil {

@@ -17,11 +17,11 @@ import (
 // output passes visits to the sinks, one at a time.
 type output struct {
 	sinks     []sink.Sink
-	exchanges []sink.Sink // the sinks that archive exchanges
-	links     bool        // one of the sinks stores links
+	exchanges []sink.Sink // those of sinks that archive exchanges
+	links     bool        // some sink stores links
 	failed    func(error) // called when an exchange could not be stored, with mu held
 
-	mu sync.Mutex // in a durable frontier, records and ends must have the same order
+	mu sync.Mutex // in a durable frontier, held so that records and ends have the same order
 }
 
 func newOutput(sinks []sink.Sink, failed func(error)) *output {
@@ -36,7 +36,7 @@ func newOutput(sinks []sink.Sink, failed func(error)) *output {
 	return o
 }
 
-// record returns the sinks' record of v, nil if there are no sinks.
+// record returns the record of v for the sinks, or nil if there are no sinks.
 func (o *output) record(v *Visit) *sink.Record {
 	if len(o.sinks) == 0 {
 		return nil
@@ -65,7 +65,7 @@ func (o *output) append(ctx context.Context, rec *sink.Record) error {
 	return nil
 }
 
-// archive stores an exchange that is not a visit: a request for a robots.txt, or an attempt that is repeated.
+// archive stores an exchange that is not a visit: a request for a robots.txt, or an attempt after which the URL is requested again.
 func (o *output) archive(ctx context.Context, p *fetcher.Page, purpose string) {
 	if x := exchange(p, purpose); x != nil && len(o.exchanges) > 0 {
 		o.mu.Lock()
@@ -83,7 +83,7 @@ func (o *output) appendExchange(ctx context.Context, x *sink.Exchange) {
 	}
 }
 
-// sync makes the sinks durable and returns the length of each.
+// sync makes the sinks durable and returns the offset of each.
 func (o *output) sync(ctx context.Context) (map[string]int64, error) {
 	offsets := make(map[string]int64, len(o.sinks))
 	for i, s := range o.sinks {
@@ -99,7 +99,7 @@ func (o *output) sync(ctx context.Context) (map[string]int64, error) {
 // errForeignOutput is wrapped by Run's error if a sink has records that this crawl did not write.
 var errForeignOutput = errors.New("holds records of another crawl: use a separate output for each crawl")
 
-// restore cuts every sink back to the committed offset.
+// restore cuts every sink back to its committed offset.
 func (o *output) restore(ctx context.Context, offsets map[string]int64) error {
 	for i, s := range o.sinks {
 		name := sinkName(s, i)
@@ -138,7 +138,7 @@ func sinkName(s sink.Sink, i int) string {
 	return fmt.Sprintf("sink-%d", i)
 }
 
-// record returns v in the form for the sinks.
+// record returns the record of v for the sinks.
 func (v *Visit) record() *sink.Record {
 	rec := &sink.Record{
 		Schema: sink.Schema, URL: v.URL.String(), Final: v.Location.String(), Hops: v.Hops, Via: v.Via.String(),
@@ -169,7 +169,7 @@ func (v *Visit) record() *sink.Record {
 	rec.Directives, rec.Data = v.Directives.Terms(), v.data
 	if d := v.Doc; d != nil {
 		rec.Title, rec.Canonical = d.Title, d.Canonical
-		if v.Canonical().IsZero() { // it may contain a password
+		if v.Canonical().IsZero() { // the original may contain a password
 			rec.Canonical = weburl.Redact(d.Canonical)
 		}
 		rec.Links = v.countLinks()
@@ -177,7 +177,7 @@ func (v *Visit) record() *sink.Record {
 	return rec
 }
 
-// record returns r in the form for the sinks.
+// record returns the record of r for the sinks.
 func (r *Rendered) record() *sink.Rendered {
 	if r == nil {
 		return nil
@@ -200,10 +200,10 @@ func (r *Rendered) record() *sink.Rendered {
 	return s
 }
 
-// maxFragment limits the fragments of links that are recorded, in bytes.
+// maxFragment limits the length of recorded link fragments, in bytes.
 const maxFragment = 256
 
-// outlinks returns the page's links in the form for the sinks. They share no memory with the page.
+// outlinks returns the page's links for the sinks. They share no memory with the page.
 func (v *Visit) outlinks() []sink.Outlink {
 	links := v.Links()
 	list := make([]sink.Outlink, len(links))
@@ -237,7 +237,7 @@ func (v *Visit) countLinks() *sink.LinkCount {
 	return c
 }
 
-// exchange returns a request and its response in the form for archives, or nil if they were not recorded.
+// exchange returns a request and its response for archives, or nil if they were not recorded.
 func exchange(p *fetcher.Page, purpose string) *sink.Exchange {
 	if p == nil || p.Raw == nil {
 		return nil

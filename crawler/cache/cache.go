@@ -1,13 +1,13 @@
 // Package cache keeps responses in a directory, so that a program under development can be run repeatedly over the same pages, while the
-// site gets only one request for each. Responses do not expire unless MaxAge is set. To find out what has changed, use crawler.Config.Since
-// instead.
+// site gets only one request for each page. Responses do not expire unless MaxAge is set. To find out which pages have changed, use
+// crawler.Config.Since instead.
 //
 // A [Cache] wraps the Fetcher of a crawl:
 //
 //	pages, err := cache.Open(cache.Config{Dir: "pages"})
 //	cfg.AroundFetch = pages.Around
 //
-// The gate decides about every URL as in any crawl: robots.txt is requested and obeyed, and the hours and pauses are kept. URLs in the
+// The gate decides about every URL as in any crawl: robots.txt is requested and obeyed, and its hours and delays are kept. URLs in the
 // cache are not requested: the permit is returned unused, without a pause after it and without a line in the ledger, and
 // fetcher.Page.Cached and sink.Record.Cached are set.
 package cache
@@ -48,21 +48,21 @@ var ErrFull = errors.New("cache: the directory is full: nothing more is kept")
 
 // Config configures a Cache. Only Dir must be set.
 type Config struct {
-	// Dir is the directory. It is created if it is missing, and only its owner may read it. Several crawls may use it at the same
-	// time.
+	// Dir is the directory of the responses. It is created if it is missing, and only its owner may read it. Several crawls may use it at
+	// the same time.
 	Dir string
 	// Variant identifies everything besides the URL on which responses depend, such as the header fields that are sent. Only responses
 	// stored with the same Variant are used.
 	Variant  string
-	MaxBytes int64         // of all responses together. 0: 1 GiB
-	MaxBody  int64         // of one response. 0: 64 MiB
+	MaxBytes int64         // limit of all responses together. 0: 1 GiB
+	MaxBody  int64         // limit of one response. 0: 64 MiB
 	MaxAge   time.Duration // older responses are requested again. 0: no limit
-	// Problem is called with a *FileError for every response that could not be stored or read, and once with ErrFull. The page is
-	// then requested. It is called concurrently. nil: nothing is called.
+	// Problem is called with a *FileError for every response that could not be stored or read, and once with ErrFull. A page that cannot
+	// be read is requested. Problem is called concurrently. nil: nothing is called.
 	Problem func(error)
 }
 
-// FileError reports a file of a cache that cannot be used.
+// FileError reports a file of the cache that cannot be read or written.
 type FileError struct {
 	Path string
 	Err  error // the cause
@@ -80,7 +80,7 @@ type Cache struct {
 	full atomic.Bool
 }
 
-// Open opens a directory of responses. The error is that of the directory or of a Config with negative limits.
+// Open opens a directory of responses. It returns an error if the directory cannot be used, or if a limit in c is negative.
 func Open(c Config) (*Cache, error) {
 	if c.Dir == "" || c.MaxBytes < 0 || c.MaxBody < 0 || c.MaxAge < 0 {
 		return nil, errors.New("cache: Config: Dir must be set, and limits must not be negative")
@@ -142,7 +142,7 @@ func (a *around) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page,
 	return page, err
 }
 
-// keeps reports whether a response is stored: it is the page, and would be the same next time.
+// keeps reports whether a response is stored: it must be complete, and the same response must be expected next time.
 func keeps(p *fetcher.Page) bool {
 	return status(p.Status) && p.Truncated == "" && !p.Challenged && len(p.Header["Set-Cookie"]) == 0 && challenge.Of(p.Status, p.Header, p.Body) == ""
 }
@@ -182,7 +182,7 @@ type head struct {
 	Note        string      `json:"note,omitempty"`
 	Insecure    bool        `json:"insecure,omitempty"`
 	Bytes       int64       `json:"bytes"`
-	SHA256      string      `json:"sha256"` // of the line without this member, and of the body
+	SHA256      string      `json:"sha256"` // of this line without sha256, and of the body
 }
 
 const version = 1
@@ -216,13 +216,13 @@ func (k *Cache) load(p politeness.Permit) *fetcher.Page {
 	}
 }
 
-// read reads a file, which must be treated as untrusted.
+// read reads a file of the directory, whose content must not be trusted.
 func (k *Cache) read(path, url string) (*head, []byte, error) {
 	f, err := safefile.OpenOwn(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // nothing was written
 	info, err := f.Stat()
 	if err != nil {
 		return nil, nil, err
@@ -251,12 +251,12 @@ func (k *Cache) read(path, url string) (*head, []byte, error) {
 	return h, body, nil
 }
 
-// sum returns the value of SHA256.
+// sum returns the SHA256 for h and its body.
 func (h head) sum(body []byte) string {
 	h.SHA256 = ""
-	line, _ := json.Marshal(h) // strings, numbers and times can always be encoded
+	line, _ := json.Marshal(h) // no error: strings, numbers and times can always be encoded
 	d := sha256.New()
-	_, _ = d.Write(line) // it never fails
+	_, _ = d.Write(line) // a hash returns no error
 	_, _ = d.Write(body)
 	return hex.EncodeToString(d.Sum(nil))
 }
@@ -292,7 +292,7 @@ func (k *Cache) keep(p *fetcher.Page) {
 	}
 }
 
-// write writes a file in one step: others see it completely or not at all. It need not survive a power failure.
+// write writes a file in one step: other processes see it completely or not at all. It need not survive a power failure.
 func write(path string, line, body []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

@@ -2,8 +2,8 @@
 // number of machines.
 //
 // Every URL has a [Ticket], a keyed hash. The sample of n URLs from a list consists of those with the n smallest tickets (bottom-k
-// sampling), which a [Bottom] finds in one pass, in memory for n+1 URLs. Bottoms can be merged: the sample of two lists together is
-// that of their samples.
+// sampling), which a [Bottom] finds in one pass, in memory for n+1 URLs. Bottoms can be merged: the sample of two lists together is the
+// sample of their two samples.
 //
 // The package does not depend on crawls. crawler.Config.Sample uses it to draw from sitemaps, and crawler.Config.Order uses the
 // tickets for the order in which pages are requested.
@@ -38,8 +38,8 @@ type Item struct {
 	From   string `json:"from,omitempty"` // the list that contains it
 }
 
-// Bottom collects the URLs with the N smallest tickets of all that were added, each once, and the next one. Its methods may not be
-// called concurrently.
+// Bottom collects the URLs with the N+1 smallest tickets of all that were added, each URL once. Its methods may not be called
+// concurrently.
 type Bottom struct {
 	N     int    `json:"n"`
 	Seed  string `json:"seed"`
@@ -48,10 +48,10 @@ type Bottom struct {
 	Listed int `json:"listed"`
 }
 
-// ErrOther is returned by Bottom.Merge for samples that do not belong together.
+// ErrOther is returned by Bottom.Merge for samples that differ in size or seed.
 var ErrOther = errors.New("draw: samples of different sizes or seeds cannot be merged")
 
-// Add adds a URL of the list from. The ticket is computed from text, which must be the same for all spellings of the URL.
+// Add adds a URL that the list from contains. The ticket is computed from text, which must be the same for all spellings of the URL.
 func (b *Bottom) Add(text, url, from string) {
 	b.Listed++
 	b.add(Item{Ticket(b.Seed, text), url, from})
@@ -60,7 +60,7 @@ func (b *Bottom) Add(text, url, from string) {
 func (b *Bottom) add(it Item) {
 	i, found := slices.BinarySearchFunc(b.Items, it.Ticket, func(have Item, t uint64) int { return cmp.Compare(have.Ticket, t) })
 	switch {
-	case found: // one spelling and one list are kept for a URL, independent of the order
+	case found: // choose the spelling and the list independently of the order of calls
 		if have := &b.Items[i]; cmp.Or(cmp.Compare(it.URL, have.URL), cmp.Compare(it.From, have.From)) < 0 {
 			*have = it
 		}
@@ -70,7 +70,7 @@ func (b *Bottom) add(it Item) {
 	}
 }
 
-// Merge adds the URLs that another Bottom has collected, as if all had been added to b. The error is [ErrOther].
+// Merge adds the URLs that another Bottom has collected, as if all had been added to b. The only error is [ErrOther].
 func (b *Bottom) Merge(o *Bottom) error {
 	if b.N != o.N || b.Seed != o.Seed {
 		return fmt.Errorf("%w: %d of seed %q, and %d of seed %q", ErrOther, b.N, b.Seed, o.N, o.Seed)
@@ -85,7 +85,8 @@ func (b *Bottom) Merge(o *Bottom) error {
 // Drawn returns the sample: at most N URLs, the smallest ticket first.
 func (b *Bottom) Drawn() []Item { return b.Items[:min(len(b.Items), b.N)] }
 
-// Bound returns the ticket below which all URLs are drawn, and no others. all is true if every URL is drawn.
+// Bound returns the ticket that separates the sample from the other URLs: a URL is in the sample if its ticket is below it. all is true
+// if every URL is in the sample.
 func (b *Bottom) Bound() (below uint64, all bool) {
 	if len(b.Items) <= b.N {
 		return 0, true
@@ -93,9 +94,9 @@ func (b *Bottom) Bound() (below uint64, all bool) {
 	return b.Items[b.N].Ticket, false
 }
 
-// Probability returns the probability with which each URL of the lists is in the sample, given the tickets of all others: the share
-// of tickets below [Bottom.Bound], or 1. Totals whose items are weighted by its inverse are unbiased, however often the lists
-// repeat a URL. N divided by it estimates the number of different URLs, with a relative error of about 1/√N.
+// Probability returns the probability with which each URL of the lists is in the sample, given the tickets of all others: the share of
+// tickets below [Bottom.Bound], or 1. Totals over the sample in which each item has the weight 1/Probability are unbiased, however often
+// the lists repeat a URL. N/Probability estimates the number of different URLs, with a relative error of about 1/√N.
 func (b *Bottom) Probability() float64 {
 	below, all := b.Bound()
 	if all {

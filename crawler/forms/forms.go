@@ -1,5 +1,5 @@
-// Package forms fills in the forms of pages as a person does: the page's hidden and pre-filled fields are sent, together with the fields
-// that the program adds, to the address of the form.
+// Package forms fills in the forms of pages as a browser does for a person: the values that the program sets are sent to the form's
+// address together with the page's hidden and pre-filled fields.
 //
 // A form that is sent by GET is a URL of the crawl: [Form.URL] returns it, for crawler.Visit.Enqueue or fetcher.Client.Get. A form that is
 // sent by POST changes something at a site, so a crawl sends one only to log in. [Submit] does that, in crawler.Config.Login.
@@ -32,8 +32,8 @@ var (
 
 // Form is a form of a page, with the page's values.
 type Form struct {
-	Action weburl.URL // to which it is sent
-	ByPost bool       // by POST; otherwise by GET
+	Action weburl.URL // address to which the form is sent
+	ByPost bool       // the form is sent by POST, otherwise by GET
 	// Fields are the names and values that a browser would send if nobody changed anything: hidden and filled-in fields, checked
 	// and selected ones, and the first button. Files are left out.
 	Fields url.Values
@@ -134,8 +134,8 @@ func Submit(ctx context.Context, c *fetcher.Client, page *fetcher.Page, selector
 	return c.Get(ctx, u, politeness.Page)
 }
 
-// collector finds the fields of a form: those inside it, and those that name it (HTML Standard, section 4.10.21.4, constructing the
-// entry list). Time is linear in the size of the page.
+// collector finds the fields of a form: the elements inside the form, and those elsewhere whose form attribute names it (HTML Standard,
+// section 4.10.21.4, constructing the entry list). Its time is linear in the size of the page.
 type collector struct {
 	form   *html.Node
 	id     string

@@ -9,13 +9,13 @@ import (
 	"github.com/amble-crawler/amble/crawler/plan"
 )
 
-// watched holds the sources of gauges, which are computed on demand.
+// watched holds the crawl whose gauges are computed on demand.
 type watched struct {
 	crawler *crawler.Crawler
 	look    *plan.Outlook // may be nil: the end of the crawl is not estimated
 }
 
-// Watch makes the gauges those of a crawl. look estimates the end of the crawl; it may be nil.
+// Watch selects the crawl that the gauges describe. look estimates the end of the crawl; it may be nil.
 func (m *Metrics) Watch(c *crawler.Crawler, look *plan.Outlook) { m.watch.Store(&watched{c, look}) }
 
 // gauges computes metrics on demand.
@@ -59,7 +59,7 @@ func (g gauges) Collect(to chan<- prometheus.Metric) {
 	gauge(end, w.least())
 }
 
-// least returns the minimum time until the end, in seconds.
+// least returns the minimum time until the end of the crawl, in seconds.
 func (w *watched) least() float64 {
 	if w.look == nil {
 		return math.NaN()

@@ -10,10 +10,10 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// other is the value of a label for everything that is not in its list.
+// other is the value of a label for all values that are not listed.
 const other = "other"
 
-// Values of labels. Any other value is counted as other.
+// Values of labels. Any other value is counted as "other".
 var (
 	purposes = []string{politeness.Page.String(), politeness.Robots.String(), politeness.Sitemap.String(), politeness.Resource.String(), politeness.Terms.String(), other}
 	classes  = []string{"1xx", "2xx", "3xx", "4xx", "5xx", "error", "aborted"}
@@ -29,7 +29,7 @@ var (
 	}
 )
 
-// reasons lists the reason codes counted by name: those that occur in crawls of the web.
+// reasons lists the reason codes that have separate counts: those that occur in crawls of the web.
 var reasons = []string{
 	"", "http_4xx", "http_5xx",
 	"address_refused", "canceled", "challenge", "connect_failed", "connect_refused", "connect_timeout", "crawl_delay_long", "cut_short",
@@ -40,7 +40,7 @@ var reasons = []string{
 	"unwanted", "url", "usage_signal",
 }
 
-// reason returns the label for a reason code: families of codes share one.
+// reason returns the label for a reason code. Codes of one family share a label.
 func reason(code string) string {
 	switch {
 	case strings.HasPrefix(code, "http_") && len(code) == len("http_000"):
@@ -63,7 +63,7 @@ func known(list []string, value string) string {
 	return other
 }
 
-// class returns the class of a response's status.
+// class returns the class of a response's status, such as "2xx".
 func class(a *fetcher.Answer) string {
 	switch {
 	case a.Aborted:

@@ -36,8 +36,8 @@ type Metrics struct {
 	registry *prometheus.Registry
 
 	requests    *prometheus.CounterVec
-	usual       map[[2]string]prometheus.Counter // counters of requests, by purpose and class; read only
-	tooks       map[string]prometheus.Observer   // observers of took, by purpose; read only
+	usual       map[[2]string]prometheus.Counter // counters of requests, keyed by purpose and class; read only
+	tooks       map[string]prometheus.Observer   // observers of took, keyed by purpose; read only
 	visits      *prometheus.CounterVec
 	received    prometheus.Counter
 	connections prometheus.Counter
@@ -102,7 +102,7 @@ func build() prometheus.Collector {
 	}, func() float64 { return 1 })
 }
 
-// begin makes the series from which alerts and rates begin.
+// begin creates the series on which alerts and rates depend, with the value 0.
 func (m *Metrics) begin() {
 	m.usual, m.tooks = map[[2]string]prometheus.Counter{}, map[string]prometheus.Observer{}
 	for _, purpose := range purposes {
@@ -123,7 +123,7 @@ func (m *Metrics) Handler() http.Handler {
 	})
 }
 
-// Add has Handler write the metrics of c, too. It returns an error if some of them are registered already.
+// Add makes Handler write the metrics of c, too. It returns an error if some of them are registered already.
 func (m *Metrics) Add(c prometheus.Collector) error { return m.registry.Register(c) }
 
 // Trace returns the hooks that count. It must be in the Config of every Crawler that is counted.
@@ -159,10 +159,10 @@ func (m *Metrics) commit(c crawler.Commit) {
 	m.commits.Observe(c.Took.Seconds())
 }
 
-// happened records that the crawl is not stuck.
+// happened records that the crawl has just made progress.
 func (m *Metrics) happened() { latest(&m.active, time.Now()) }
 
-// owes records that a URL or a pause waits until t.
+// owes records that a URL or a host waits until t.
 func (m *Metrics) owes(t time.Time) { latest(&m.owed, t) }
 
 func latest(at *atomic.Int64, t time.Time) {
@@ -186,8 +186,8 @@ type Audit struct {
 // bucketBounds returns the upper bounds of the buckets of amble_pause_ratio.
 func bucketBounds() []float64 { return []float64{1, 1.001, 1.01, 1.1, 2, 5} }
 
-// Audited makes the metrics about pauses those of an audit; read is called whenever they are read. Without an audit there are no
-// such metrics, because a 0 that nobody has checked would suggest a polite crawl.
+// Audited makes the metrics about pauses available: they are computed from the findings of an audit, which read returns at each reading
+// of the metrics. Without an audit there are no such metrics, because a 0 that nobody has checked would suggest a polite crawl.
 func (m *Metrics) Audited(read func() Audit) { m.audit.Store(&read) }
 
 var (
@@ -221,7 +221,7 @@ func (m *Metrics) collectAudit(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstHistogram(ratio, a.Count, a.Sum, buckets)
 }
 
-// Healthy returns an error if the stores of the crawl have failed.
+// Healthy returns an error if a commit of the crawl has failed.
 func (m *Metrics) Healthy() error {
 	if f := m.failed.Load(); f != nil {
 		return fmt.Errorf("a commit failed: %w", f.err)
@@ -229,9 +229,9 @@ func (m *Metrics) Healthy() error {
 	return nil
 }
 
-// Ready returns an error with a sentence as text if the crawl is stuck: for longer than twice the timeout of a request (0:
-// fetcher.DefaultFetchTimeout) no request has been in flight, no pause has been due at any host and no URL has waited for another
-// attempt, although URLs are left. A crawl that waits for pauses, or that is paused, is not stuck.
+// Ready returns an error if the crawl is stuck; its text is a sentence. A crawl is stuck if, for longer than twice the timeout of a
+// request (0: fetcher.DefaultFetchTimeout) no request has been in flight, no pause has been due at any host and no URL has waited for
+// another attempt, although URLs are left. A crawl that waits for pauses, or that is paused, is not stuck.
 func (m *Metrics) Ready(now time.Time, timeout time.Duration) error {
 	if err := m.Healthy(); err != nil {
 		return err

@@ -8,26 +8,26 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// tally holds counts that are not yet added to the metrics. A crawl makes thousands of requests between two reads of the metrics,
-// and adding many values in a row is several times as fast as adding each between other work.
+// tally holds counts that are not yet added to the metrics. A crawl makes thousands of requests between two reads of the metrics, and
+// adding many values in a row is several times as fast as adding each one when it occurs.
 type tally struct {
 	mu      sync.Mutex
 	answers []answer
 	visits  []visit
 }
 
-// maxTallied limits the responses, and the visits, that are kept.
+// maxTallied is the number of responses, and of visits, at which tally adds its counts to the metrics.
 const maxTallied = 256
 
 // answer is a request that has ended.
 type answer struct {
 	purpose   politeness.Purpose
 	class     string
-	page      bool // there was a response; the other fields describe it
+	page      bool // there was a response, which the other fields describe
 	connected bool // a connection was made for this request
 	bytes     int64
 	took      time.Duration
-	ended     int64 // in Unix microseconds
+	ended     int64 // time of its end, in Unix microseconds
 }
 
 // visit is a URL whose outcome is final.
@@ -62,7 +62,7 @@ func (m *Metrics) settle() {
 	m.settleVisits()
 }
 
-// settleAnswers adds the counts that all responses have. The caller holds the lock.
+// settleAnswers adds the counts of ended requests. The caller holds the lock.
 func (m *Metrics) settleAnswers() {
 	for i := range m.tally.answers {
 		a := &m.tally.answers[i]
@@ -81,7 +81,7 @@ func (m *Metrics) settleAnswers() {
 	m.tally.answers = m.tally.answers[:0]
 }
 
-// settleVisits adds visits. The caller holds the lock.
+// settleVisits adds the counts of visits. The caller holds the lock.
 func (m *Metrics) settleVisits() {
 	counts := map[visit]int{}
 	for _, v := range m.tally.visits {

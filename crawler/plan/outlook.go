@@ -12,9 +12,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Outlook estimates the minimum time that a running crawl still takes, from the remaining URLs of each host and the delay in force
-// there, with the arithmetic of a plan. Trace must be called before the crawler is made, and Watch before it runs; the other
-// methods may be called at any time.
+// Outlook estimates the minimum time that a running crawl still takes, from the remaining URLs and the current delay of each host, with
+// the arithmetic of a plan. Trace must be called before the crawler is made, and Watch before it runs. The other methods may be called at
+// any time.
 type Outlook struct {
 	rate  float64 // requests per second in total; 0: no limit
 	queue Queue
@@ -23,24 +23,24 @@ type Outlook struct {
 	mu       sync.Mutex
 	hosts    map[string]hostMet // hosts that may have queued URLs
 	answers  int
-	answered time.Duration // sum over all answers
+	answered time.Duration // total duration of all requests
 }
 
-// Queue reports the number of remaining URLs of a host.
+// Queue returns the number of remaining URLs of a host.
 type Queue interface {
 	HostPending(host string) int
 }
 
-// hostMet holds the facts about a host that the gate does not have.
+// hostMet holds the data about a host that the gate does not have.
 type hostMet struct {
 	addr  string
-	cause string // of its last failure; "" once it has answered
+	cause string // cause of the host's last failure; "" once the host has responded
 }
 
 // maxLooked is the maximum number of hosts whose remaining URLs are counted.
 const maxLooked = 5000
 
-// NewOutlook returns the Outlook of a crawl with this total rate of requests per second; 0 is no limit.
+// NewOutlook returns the Outlook of a crawl that may make rate requests per second in total; 0 means no limit.
 func NewOutlook(rate float64) *Outlook {
 	return &Outlook{rate: max(0, rate), hosts: map[string]hostMet{}}
 }
@@ -103,20 +103,20 @@ func (o *Outlook) answer(took time.Duration) {
 
 // View is the state of a crawl that Look reports.
 type View struct {
-	// Least is the minimum time for everything that is left; it is negative before the first response.
+	// Least is the minimum time for everything that remains to be requested. It is negative before the first response.
 	Least time.Duration
-	First Left // the host that is due first
+	First Left // the host that may be requested first
 }
 
-// Left is the estimated remainder of a host.
+// Left describes the remaining URLs of a host.
 type Left struct {
 	Host  string
 	Addr  string
 	URLs  int
 	Delay time.Duration
-	Due   time.Time // of its next request
+	Due   time.Time // time of the host's next request
 	Waits string    // the clause that sets Due
-	Cause string    // of the host's last failure; "" once it has answered
+	Cause string    // cause of the host's last failure; "" once the host has responded
 }
 
 // Look returns the present state. ok is false if the remaining URLs cannot be determined for all hosts.
