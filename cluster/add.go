@@ -17,10 +17,10 @@ import (
 type Adder struct {
 	engine  Engine
 	job     Job
-	waiting map[int][]frontier.Request // requests to send, by shard
-	sizes   map[int]int                // bytes of their URLs and other texts, by shard
+	waiting map[int][]frontier.Request // requests not sent yet, by shard
+	sizes   map[int]int                // bytes of the requests' URLs and other texts, by shard
 	size    int                        // sum of sizes
-	held    time.Time                  // time of the last hold
+	held    time.Time                  // time of the last call of hold
 }
 
 // addSize limits the bytes of texts that an Adder buffers.
@@ -42,7 +42,7 @@ func NewAdder(ctx context.Context, e Engine) (*Adder, error) {
 // Add buffers a request. From time to time it calls [Adder.Flush], whose error it returns.
 func (a *Adder) Add(ctx context.Context, r frontier.Request) error {
 	shard, n := a.job.Shard(r.URL.Host()), linkSize(&r)
-	if a.sizes[shard]+n > offerSize { // the maximum size of a message
+	if a.sizes[shard]+n > offerSize { // offerSize is the maximum size of a message
 		if err := a.Flush(ctx); err != nil {
 			return err
 		}
@@ -56,10 +56,10 @@ func (a *Adder) Add(ctx context.Context, r frontier.Request) error {
 	return nil
 }
 
-// Flush sends the buffered requests. When it returns nil, all requests that were added are durable, and the job does not end before
-// their shards have queued them, unless a limit or an order ends it. The error wraps ErrOver if the job has ended: then it is unknown
-// which requests were sent; they are queued if the job is resumed. Otherwise it is the error of the context, or of the engine after
-// sending was repeated for the job's TTL: then Flush can be called again.
+// Flush sends the buffered requests. When it returns nil, all requests that were added are durable, and the job does not end before their
+// shards have queued them, unless a limit or an order ends the job. The error wraps ErrOver if the job has ended: then it is unknown which
+// requests were sent; those are queued if the job is resumed. Any other error is the context's, or the engine's after Flush has repeated
+// the sending for the job's TTL: then Flush can be called again.
 func (a *Adder) Flush(ctx context.Context) error {
 	var calls sync.WaitGroup
 	var mu sync.Mutex
@@ -87,7 +87,7 @@ func (a *Adder) Flush(ctx context.Context) error {
 	return a.hold(ctx)
 }
 
-// hold makes attempts to end the job fail if they did not see the requests sent so far. The error is ErrOver if an attempt has succeeded.
+// hold makes pending attempts to end the job fail, since they may not have seen all requests sent so far. ErrOver: the job has ended.
 func (a *Adder) hold(ctx context.Context) error {
 	for {
 		end, rev, err := a.engine.Load(ctx, registerEnd)

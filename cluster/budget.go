@@ -19,9 +19,9 @@ import (
 // return pages it first commits the return under its fence, so that any later owner can complete it.
 type grants struct {
 	Left     int64
-	Granted  []int64 // total by shard; never decreases
-	Returned []int64 // total by shard
-	Starving []int   `json:",omitempty"` // shards that wait for pages, in order
+	Granted  []int64 // total granted to each shard; never decreases
+	Returned []int64 // total returned by each shard
+	Starving []int   `json:",omitempty"` // shards that wait for pages, sorted
 	Limit    int64   `json:",omitempty"` // the limit as raised by an order. 0: the job's limit
 }
 
@@ -36,7 +36,7 @@ func loadGrants(ctx context.Context, e Registers, j *Job) (g grants, rev uint64,
 	if err := json.Unmarshal(b, &g); err != nil {
 		return g, 0, fmt.Errorf("cluster: the register of pages: %w", err)
 	}
-	if more := j.Shards - len(g.Granted); j.Doubled > 0 && more > 0 && len(g.Returned) == len(g.Granted) { // from before the doubling
+	if more := j.Shards - len(g.Granted); j.Doubled > 0 && more > 0 && len(g.Returned) == len(g.Granted) { // stored before the doubling
 		g.Granted, g.Returned = append(g.Granted, make([]int64, more)...), append(g.Returned, make([]int64, more)...)
 	}
 	if len(g.Granted) != j.Shards || len(g.Returned) != j.Shards {
@@ -71,18 +71,18 @@ type pages struct {
 	turn chan struct{} // held by the goroutine that changes the register
 
 	mu       sync.Mutex
-	has      int64         // total granted, as far as is known
+	has      int64         // total granted to the shard, as last read from the register
 	returned int64         // total returned, including returns that are not committed yet
 	spent    int64         // committed pages
-	out      int64         // claims in progress, each of which may become a page
-	changed  chan struct{} // closed and replaced when a page may be free
+	out      int64         // claims in progress; each may become a page
+	changed  chan struct{} // closed and replaced when a page may have become free
 
-	told atomic.Int64 // lower bound of returned in the register
+	told atomic.Int64 // lower bound of the register's total of returned pages
 }
 
-// Offsets of the shard's pages in its store.
+// Offsets of a shard's pages in its store.
 const (
-	offsetPages    = "cluster/pages" // offset of the crawl, committed with the visits
+	offsetPages    = "cluster/pages" // number of committed pages, committed with the visits
 	offsetReturned = "returned"
 )
 
@@ -100,7 +100,7 @@ func (p *pages) granted() (all, spent int64) {
 	return p.has - p.returned, p.spent
 }
 
-// free returns the number of further claims that may become pages. The caller must hold the lock.
+// free returns the number of additional claims that may become pages. The caller must hold the lock.
 func (p *pages) free() int64 { return p.has - p.returned - p.spent - p.out }
 
 // any reports whether begin may succeed.
@@ -110,7 +110,7 @@ func (p *pages) any() bool {
 	return p.free() > 0
 }
 
-// begin reserves a page for a claim. It returns false if there is none.
+// begin reserves a page for a claim. It returns false if no page is free.
 func (p *pages) begin() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,7 +135,7 @@ func (p *pages) wake() {
 	p.changed = make(chan struct{})
 }
 
-// await waits until begin may succeed, or for a while.
+// await waits until begin may succeed, at most for the poll interval of the node.
 func (p *pages) await(ctx context.Context) {
 	p.mu.Lock()
 	changed, free := p.changed, p.free()
@@ -153,7 +153,7 @@ func (p *pages) await(ctx context.Context) {
 		if got {
 			return
 		}
-	default: // another claim is doing so
+	default: // another claim is taking pages
 	}
 	select {
 	case <-changed:
@@ -161,7 +161,7 @@ func (p *pages) await(ctx context.Context) {
 	}
 }
 
-// take takes some pages from the register, if the shard has URLs to request. The caller must have the turn.
+// take takes some pages from the register if the shard has URLs to request, and reports whether a page is free. The caller holds p.turn.
 func (p *pages) take(ctx context.Context) bool {
 	p.mu.Lock()
 	free := p.free()
@@ -186,7 +186,7 @@ func (p *pages) take(ctx context.Context) bool {
 	return got
 }
 
-// learn updates the known grants from the register, and reports whether there are more free pages than before.
+// learn updates the number of granted pages from the register, and reports whether it has grown and a page is free.
 func (p *pages) learn(g *grants) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +198,7 @@ func (p *pages) learn(g *grants) bool {
 	return more && p.free() > 0
 }
 
-// change changes the register, and learns its new value. f reports whether it has changed something.
+// change applies f to the register and stores the result. f reports whether it has changed something.
 func (p *pages) change(ctx context.Context, f func(*grants) bool) error {
 	for ctx.Err() == nil {
 		g, rev, err := loadGrants(ctx, p.s.node.engine, &p.s.node.job)
@@ -210,14 +210,14 @@ func (p *pages) change(ctx context.Context, f func(*grants) bool) error {
 			return nil
 		}
 		if !errors.Is(err, ErrConflict) {
-			return err // it may have been stored: the next read shows whether it was
+			return err // the change may have been stored: the next read shows it
 		}
 	}
 	return ctx.Err()
 }
 
-// tidy returns pages that the shard does not need if other shards starve. It writes the shard's returns, and the end of its starving,
-// to the register.
+// tidy commits the return of pages that the shard does not need, if other shards wait for pages. It writes the committed returns to the
+// register, and removes the shard from Starving if it no longer waits.
 func (p *pages) tidy(ctx context.Context, starving []int) {
 	select {
 	case p.turn <- struct{}{}:
@@ -248,7 +248,7 @@ func (p *pages) tidy(ctx context.Context, starving []int) {
 	})
 }
 
-// starves reports whether URLs are queued for which no page is left.
+// starves reports whether the shard has queued URLs but no free page.
 func (p *pages) starves() bool {
 	n := p.s.store.Stats()
 	p.mu.Lock()
@@ -256,13 +256,13 @@ func (p *pages) starves() bool {
 	return p.free() <= 0 && n.Queued+n.Waiting > 0
 }
 
-// giveBack commits the return of pages that no queued URL needs. tidy does the rest, possibly for a later owner.
+// giveBack commits the return of pages that no queued URL needs. tidy writes the return to the register, possibly in a later owner.
 func (p *pages) giveBack(ctx context.Context) {
 	n := p.s.store.Stats()
 	p.mu.Lock()
 	more := p.free() - int64(n.Queued+n.Waiting)
 	if more > 0 {
-		p.returned += more // from here on they are never used, even if the commit fails
+		p.returned += more // these pages are never used, even if the commit fails
 	}
 	returned := p.returned
 	p.mu.Unlock()

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// clock is the shared clock of a host, an address or a domain, as the engine stores it for all crawls. Times are by the engine's clock,
-// in nanoseconds since 1970; 0 means none. Its rules are those of politeness.Hosts, with one addition: delays between gates of the same
-// job are known to the gate that made the last request.
+// clock is the shared clock of a host, an address or a domain, as the engine stores it for all crawls. Times are nanoseconds since 1970 by
+// the engine's clock; 0 means none. Its rules are those of politeness.Hosts, with one addition: among gates of the same job, the gate that
+// made the last request has already counted the delay (see owed).
 type clock struct {
-	Free  int64         `json:"free,omitempty"`  // time from which it may be taken
+	Free  int64         `json:"free,omitempty"`  // time from which a gate may take the clock
 	Pause time.Duration `json:"pause,omitempty"` // delay that led to Free
-	Owner party         `json:"owner,omitzero"`  // party that caused the delay; without a gate: a waiter, whose own gate must obey it, too
+	Owner party         `json:"owner,omitzero"`  // party that caused the delay; empty Gate: a waiter, whose own gate must obey the delay, too
 
 	Held  *hold `json:"held,omitempty"`
 	Ended int64 `json:"ended,omitempty"` // end of the last request
-	Last  party `json:"last,omitzero"`   // party that made it
+	Last  party `json:"last,omitzero"`   // party that made the last request
 
-	Line []waiter `json:"line,omitempty"` // queue; the first is served next
+	Line []waiter `json:"line,omitempty"` // queue of gates; the first gets the clock next
 
-	host bool // it is the clock of a host; not stored, because the key shows it
+	host bool // whether it is the clock of a host; not stored, because the key shows it
 }
 
 // party identifies a gate, its job and the name of its crawl.
@@ -30,9 +30,9 @@ type party struct {
 	Crawl string `json:"crawl,omitempty"`
 }
 
-// owed reports whether the delay of a gate is required after the last request. If another part of the same job made that request, the
-// delay is required only at a host: the gate alone knows the host's Crawl-delay, and the other part came for another host's robots.txt.
-// An address or a domain rests for the delay of the host that was requested, as in a job with a single part.
+// owed reports whether a gate must keep its delay after the last request. If another part of the same job made that request, it must do so
+// only at a host: only this gate knows the host's Crawl-delay, and the other part requested the host's robots.txt for another host. An
+// address or a domain rests for the delay of the requested host, as in a job with a single part.
 func (c *clock) owed(p party) bool {
 	return p.Gate != c.Last.Gate && (c.host || p.Job == "" || p.Job != c.Last.Job)
 }
@@ -42,26 +42,26 @@ type hold struct {
 	party
 	Process string        `json:"process,omitempty"` // process of the gate, in a job with several parts
 	Turn    string        `json:"turn"`
-	Until   int64         `json:"until"` // when the hold ends if its holder stays silent
-	Rest    time.Duration `json:"rest"`  // delay after that
+	Until   int64         `json:"until"` // end of the hold if the holder is silent
+	Rest    time.Duration `json:"rest"`  // delay after Until
 }
 
 // waiter is a gate in the queue of a clock.
 type waiter struct {
 	party
-	Delay time.Duration `json:"delay"` // its required delay
-	Due   int64         `json:"due"`   // when it tries again
-	By    party         `json:"by"`    // party that it waits for
+	Delay time.Duration `json:"delay"` // required delay of the gate
+	Due   int64         `json:"due"`   // time of its next attempt
+	By    party         `json:"by"`    // party that the gate waits for
 	// Closed marks a gate whose permitted hours begin at Due: no gate gets the clock before then.
 	Closed bool `json:"closed,omitempty"`
 }
 
-// The times of politeness.Hosts.
+// Times and limits, as in politeness.Hosts.
 const (
 	clockWaiting  = 10 * time.Second       // time after Due for which a gate keeps its place
-	clockRemember = time.Minute            // time for which a clock without any state is kept
+	clockRemember = time.Minute            // time for which a clock without state remains stored
 	clockRecheck  = 100 * time.Millisecond // interval of checks whether a request has ended
-	strangers     = 2                      // place of a gate that is not in the queue, once the turn of the gates before it has passed
+	strangers     = 2                      // number of gates in the queue for which a free clock is reserved; then any gate may take it
 )
 
 // settle ends a hold and removes waiters that have expired at now.
@@ -72,9 +72,9 @@ func (c *clock) settle(now int64) {
 	c.Line = slices.DeleteFunc(c.Line, func(w waiter) bool { return w.Due+int64(clockWaiting) < now })
 }
 
-// until returns the earliest time at which a gate may take the clock, as far as is known at now, and the party that it waits for. A
-// time that is not after now means at once. A free clock is reserved for the first in the queue for the time grace, and for the second
-// for another such time.
+// until returns the earliest time at which the gate me may take the clock, as far as is known at now, and the party that it waits for. A
+// time that is not after now means at once. A free clock is first reserved for the first gate in the queue, for the duration grace, and
+// then for the second one, for the same duration.
 func (c *clock) until(now int64, me party, delay, grace time.Duration) (until int64, by party) {
 	if h := c.Held; h != nil {
 		return min(now+int64(max(delay, clockRecheck)), h.Until+int64(h.Rest)), h.party
@@ -100,7 +100,7 @@ func (c *clock) until(now int64, me party, delay, grace time.Duration) (until in
 	return until, by
 }
 
-// place returns the number of gates that are served before a gate.
+// place returns the number of gates that get the clock before this one.
 func (c *clock) place(gate string) int {
 	if i := slices.IndexFunc(c.Line, func(w waiter) bool { return w.Gate == gate }); i >= 0 {
 		return i
@@ -108,7 +108,7 @@ func (c *clock) place(gate string) int {
 	return len(c.Line)
 }
 
-// wait adds a gate to the queue unless it is there, and returns when the gate should try again.
+// wait adds a gate to the queue unless it is there, and returns the time of its next attempt.
 func (c *clock) wait(me party, delay time.Duration, until int64, by party) int64 {
 	i := c.place(me.Gate)
 	if i == len(c.Line) {
@@ -125,7 +125,7 @@ func (c *clock) wait(me party, delay time.Duration, until int64, by party) int64
 	return until
 }
 
-// close adds a gate outside its permitted hours to the queue: no gate gets the clock until they begin again.
+// close adds a gate outside its permitted hours to the queue: no gate gets the clock until those hours begin again.
 func (c *clock) close(me party, delay time.Duration, opens int64) {
 	i := c.place(me.Gate)
 	if i == len(c.Line) {
@@ -141,7 +141,7 @@ func (c *clock) owe(ended int64, w waiter) {
 	}
 }
 
-// rest makes the clock wait until then.
+// rest makes the clock rest until the given time, unless it already rests longer.
 func (c *clock) rest(until int64, pause time.Duration, owner party) {
 	if until > c.Free {
 		c.Free, c.Pause, c.Owner = until, pause, owner
@@ -157,13 +157,13 @@ func (c *clock) take(me party, turn string, until int64, rest time.Duration) (by
 	return by
 }
 
-// alone reports whether no other gate had the clock last or waits for it.
+// alone reports whether no other gate held the clock last or waits for it.
 func (c *clock) alone(gate string) bool {
 	return (c.Ended == 0 || c.Last.Gate == gate) && !slices.ContainsFunc(c.Line, func(w waiter) bool { return w.Gate != gate })
 }
 
-// done releases the clock if turn holds it, and lets it rest until a time. ended is 0 if no request was made: then the gate keeps its
-// place.
+// done releases the clock if turn holds it, and lets it rest until a time. ended is the end of the request; 0 if none was made: then the
+// gate keeps its place in the queue.
 func (c *clock) done(turn string, me party, ended, until int64) {
 	if c.Held != nil && c.Held.Turn == turn {
 		c.Held = nil
@@ -213,6 +213,6 @@ func (c *clock) clone() *clock {
 
 // encode returns the form in which the engine stores the clock.
 func (c *clock) encode() []byte {
-	b, _ := json.Marshal(c) // marshalling it cannot fail
+	b, _ := json.Marshal(c) // marshalling a clock cannot fail
 	return b
 }

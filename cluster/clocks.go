@@ -19,17 +19,17 @@ import (
 )
 
 // Clocks gives a process access to the clocks of hosts, addresses and domains that all crawls on an engine share. It implements
-// politeness.Sharing. The engine decides who holds a clock, because replacing a register needs its current revision. While a request is
-// in flight, its process renews the hold of the clock. If the process falls silent, the clock becomes free when every such request must
-// have ended, and then rests. A node keeps a clock for its next request if no other gate is known to wait for it. No process stores
-// anything for others.
+// politeness.Sharing. The engine decides who holds a clock: a register can only be replaced by a process that knows its current revision.
+// While a request is in flight, its process renews the hold of the clock. If the process falls silent, the clock becomes free when every
+// request of that process must have ended, and then rests. A process keeps a clock for its next request if no other gate is known to wait
+// for it. No process stores anything for others.
 //
 // While the engine does not answer, nothing is requested.
 type Clocks struct {
 	store ClockStore
-	job   string        // gates of the same job require no delay between each other at addresses and domains
-	hold  time.Duration // how long a clock stays held if its holder is silent
-	id    string        // ID of this process in the job; "": none, and clocks are not kept
+	job   string        // ID of the job; its gates need no delay between each other at addresses and domains
+	hold  time.Duration // time for which a clock stays held if its holder is silent
+	id    string        // ID of this process in the job; "": none, and then clocks are not kept
 	gone  string        // ID of a process that is proven to have ended before this one began; "": none
 	since time.Time     // start of this process
 	ctx   context.Context
@@ -40,54 +40,54 @@ type Clocks struct {
 	offset atomic.Pointer[Offset]
 
 	mu     sync.Mutex
-	looked time.Time // zero: the engine must be asked first
+	looked time.Time // time of the last answer of the engine; zero: the engine must be asked first
 	era    uint64
-	opens  time.Time       // by the engine's clock; before that the state of lost clocks is unknown
-	why    error           // error of the engine; nil: it answers
-	back   time.Time       // when it answered again
-	away   map[string]bool // gates and clocks of turns that were refused because of that
+	opens  time.Time       // requests are allowed from this time on, by the engine's clock; earlier, lost clocks might still be held
+	why    error           // error of the engine; nil if it answers
+	back   time.Time       // when the engine answered again after an error
+	away   map[string]bool // gates and clocks of turns that were refused while the engine did not answer
 	known  map[string]*replica
 	sweep  int
 	turns  map[*politeness.Turn]*turn
-	kept   map[string]*kept           // by key
-	waits  map[string]map[string]bool // keys of the clocks that each gate waits for
-	rests  map[string]rest            // rests that are longer than the wait after an engine has lost its clocks
-	rates  map[time.Duration]*tokens  // by interval
-	holds  map[chan struct{}]bool     // pauses without a request that are not stored yet
-	files  map[string]chan struct{}   // by origin: robots.txt files that are being stored
+	kept   map[string]*kept           // keyed by clock
+	waits  map[string]map[string]bool // keys of the clocks that a gate waits for, by gate
+	rests  map[string]rest            // rests longer than maxHold, by key of the clock
+	rates  map[time.Duration]*tokens  // rate tokens, keyed by interval
+	holds  map[chan struct{}]bool     // pauses learned without a request, and not stored yet
+	files  map[string]chan struct{}   // robots.txt files being stored, by origin
 
 	accounts sync.Map // ID of each Config.Account in the engine
 }
 
-// replica holds a process's copy of a clock.
+// replica is a process's local copy of a clock.
 type replica struct {
-	turn chan struct{} // held by the goroutine that accesses the clock in the engine; no lock is held meanwhile
-	host bool          // it is the clock of a host
+	turn chan struct{} // held by the goroutine that accesses the clock in the engine; no mutex is held meanwhile
+	host bool          // whether it is the clock of a host
 
-	// Used by the holder of turn.
+	// The holder of turn may access these fields.
 	is  clock
 	rev uint64
-	at  time.Time // when it was read; zero: it must be read
+	at  time.Time // time of the last read; zero: the clock must be read
 
-	// Used under Clocks.mu.
+	// Guarded by Clocks.mu.
 	due   []func(*clock) // changes to be stored
 	users int
 	used  time.Time
 }
 
-// turn is a granted Turn.
+// turn is a politeness.Turn that was granted.
 type turn struct {
 	party
 	id     string
 	keys   []string
 	delay  time.Duration
-	stored time.Time // not later than the time at which the engine stored the hold
-	alone  bool      // as far as is known, no other gate held its clocks last or waits for one
+	stored time.Time // lower bound of the time at which the engine stored the hold
+	alone  bool      // as far as is known, no other gate held these clocks last or waits for one
 	held   context.Context
 	lost   context.CancelCauseFunc
 }
 
-// rest is the end of a clock's rest, by the engine's clock.
+// rest is the time until which a clock rests, by the engine's clock.
 type rest struct {
 	until, ended int64
 	by           party
@@ -96,12 +96,11 @@ type rest struct {
 // maxHold limits the time for which a clock stays held if its holder is silent.
 const maxHold = 30 * time.Second
 
-// errClock aborts a request whose clock may no longer be held.
+// errClock is the cause with which a request is aborted when its clock may no longer be held.
 var errClock = errors.New("cluster: a clock that the request needs is no longer held")
 
-// NewClocks makes the Clocks of one process. job names a crawl that has several parts, "" if there is only this one. hold is the time
-// for which a clock stays held if its holder is silent, at most 30 s; 0: 30 s. ctx must end with the process. Close releases the clocks
-// of the process.
+// NewClocks returns the Clocks of one process. job names a job that has several parts; "" for a crawl of a single process. hold is the time
+// for which a clock stays held if its holder is silent, at most 30 s; 0: 30 s. ctx must end with the process. Close releases all clocks.
 func NewClocks(ctx context.Context, store ClockStore, job string, hold time.Duration) *Clocks {
 	k := &Clocks{
 		store: store, job: job, hold: min(cmp.Or(hold, maxHold), maxHold), since: time.Now(), looks: make(chan struct{}, 1), known: map[string]*replica{}, sweep: 1000,
@@ -113,7 +112,7 @@ func NewClocks(ctx context.Context, store ClockStore, job string, hold time.Dura
 	return k
 }
 
-// Close waits until the release of all clocks is stored, at most for the time for which clocks are held.
+// Close waits until the release of all clocks is stored, for at most the hold time.
 func (k *Clocks) Close() {
 	k.giveBackAll(func(*kept) bool { return true })
 	t := time.AfterFunc(k.hold, k.end)
@@ -122,14 +121,14 @@ func (k *Clocks) Close() {
 	k.end()
 }
 
-// Err returns why the engine gives no answers, nil if it does. Nothing is requested meanwhile.
+// Err returns the error of an engine that does not answer, nil if it answers. While there is an error, nothing is requested.
 func (k *Clocks) Err() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.why
 }
 
-// clockNames returns the keys of a Turn's clocks in locking order, and their clauses.
+// clockNames returns the keys of a Turn's clocks in locking order, and the ledger clause of each.
 func clockNames(t *politeness.Turn) (keys []string, clauses []string) {
 	if t.Host != "" {
 		host := t.Host
@@ -169,7 +168,7 @@ func (k *Clocks) Take(t *politeness.Turn) error {
 	return err
 }
 
-// mostAway limits the turns that are recorded as having waited for the engine.
+// mostAway limits the number of turns for which Clocks remembers that they waited for the engine.
 const mostAway = 10_000
 
 func (k *Clocks) takeAll(t *politeness.Turn) error {
@@ -213,7 +212,7 @@ func (k *Clocks) takeAll(t *politeness.Turn) error {
 	if err == nil {
 		err = k.stillEra(ctx, era)
 	}
-	if err != nil { // the last one may have been taken, too
+	if err != nil { // the clock whose attempt failed may have been taken, too
 		for _, key := range keys[:taken] {
 			k.push(key, func(c *clock) { c.done(x.id, x.party, 0, 0) })
 		}
@@ -224,7 +223,7 @@ func (k *Clocks) takeAll(t *politeness.Turn) error {
 	return nil
 }
 
-// quiet makes all gates wait for the permitted hours of a crawl at a host. The error is a *politeness.NotYet.
+// quiet makes all gates of a host wait until the permitted hours of this crawl begin. The error is a *politeness.NotYet.
 func (k *Clocks) quiet(ctx context.Context, x *turn, r *replica, opens time.Time) error {
 	at := k.remote(opens)
 	err := k.change(ctx, x.keys[0], r, func(c *clock, _ int64) bool {
@@ -248,7 +247,7 @@ func (k *Clocks) waitsFor(gate, key string) {
 	k.waits[gate][key] = true
 }
 
-// stillEra returns an error if the engine has lost its clocks since it was last asked: then a clock that seemed free may have a holder.
+// stillEra returns an error if the engine has lost its clocks since the era began: then a clock that seemed free may have a holder.
 func (k *Clocks) stillEra(ctx context.Context, era uint64) error {
 	switch now, _, err := k.store.Era(ctx); {
 	case err != nil:
@@ -259,7 +258,7 @@ func (k *Clocks) stillEra(ctx context.Context, era uint64) error {
 	return nil
 }
 
-// granted records that t holds its clocks.
+// granted records that the turn t holds its clocks.
 func (k *Clocks) granted(t *politeness.Turn, x *turn) {
 	x.held, x.lost = context.WithCancelCause(k.ctx)
 	t.Held, t.Until = x.held, x.stored.Add(k.hold/3)
@@ -272,8 +271,8 @@ func (k *Clocks) granted(t *politeness.Turn, x *turn) {
 	k.tasks.Go(func() { k.say(x) })
 }
 
-// free returns an error if a clock cannot be taken, as far as is known without taking it, and queues the gate for the clock that is
-// free last. Changes by others since a clock was read show when it is taken.
+// free returns an error if some clock cannot be taken, according to the local copies, and then queues the gate for the clock that becomes
+// free last. Newer changes by others are noticed when a clock is taken.
 func (k *Clocks) free(ctx context.Context, x *turn, all []*replica, clauses []string) error {
 	late, until := -1, int64(0)
 	for i, r := range all {
@@ -312,7 +311,7 @@ func (k *Clocks) take(ctx context.Context, x *turn, i int, r *replica, clause st
 	})
 }
 
-// attempt changes a clock that is free. If it is not, it queues the gate and returns a *politeness.NotYet.
+// attempt applies change to a clock if it is free. Otherwise it queues the gate and returns a *politeness.NotYet.
 func (k *Clocks) attempt(ctx context.Context, x *turn, i int, r *replica, clause string, change func(c *clock) bool) error {
 	var wait ledger.Clause
 	err := k.change(ctx, x.keys[i], r, func(c *clock, now int64) bool {
@@ -341,7 +340,7 @@ func (k *Clocks) attempt(ctx context.Context, x *turn, i int, r *replica, clause
 	return &politeness.NotYet{Until: wait.Until, Clauses: []ledger.Clause{wait}}
 }
 
-// clause returns the ledger clause for a wait: shared for another crawl, name for another part of the same job.
+// clause returns the ledger clause of a wait: ClauseShared for a wait for another crawl, name for one for another part of the same job.
 func (k *Clocks) clause(name string, x *turn, by party, until int64, pause time.Duration) ledger.Clause {
 	c := ledger.Clause{Name: name, Until: k.local(until), Delay: ledger.Duration(pause)}
 	if others(by, x.party) {
@@ -350,13 +349,13 @@ func (k *Clocks) clause(name string, x *turn, by party, until int64, pause time.
 	return c
 }
 
-// others reports whether by is a crawl other than the gate's own.
+// others reports whether by is a crawl other than that of me.
 func others(by, me party) bool {
 	return by != (party{}) && by.Gate != me.Gate && (by.Job == "" || by.Job != me.Job)
 }
 
-// Done implements politeness.Sharing. It stores changes as soon as the engine accepts them; a requested robots.txt is stored first, so
-// that the next holder of the clocks finds it.
+// Done implements politeness.Sharing. Changes are stored as soon as the engine accepts them. A robots.txt that was requested is stored
+// first, so that the next holder of the clocks finds it.
 func (k *Clocks) Done(t *politeness.Turn, owed politeness.Owed) {
 	k.mu.Lock()
 	x := k.turns[t]
@@ -397,7 +396,7 @@ func (k *Clocks) done(t *politeness.Turn, x *turn, owed politeness.Owed) {
 	}
 }
 
-// owedAt returns until when a clock has to rest after a request.
+// owedAt returns the time until which a clock has to rest after a request.
 func owedAt(key string, owed politeness.Owed) time.Time {
 	switch key[0] {
 	case 'h':
@@ -408,7 +407,7 @@ func owedAt(key string, owed politeness.Owed) time.Time {
 	return owed.Addr
 }
 
-// remember records a pause that must be stored again if the engine loses the clocks, and a pause whose storing must be awaited.
+// remember records a rest to be stored again if the engine loses the clocks. With wait, it also records that Stored must wait for it.
 func (k *Clocks) remember(key string, r rest, stored chan struct{}, wait bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -430,8 +429,8 @@ func (k *Clocks) remember(key string, r rest, stored chan struct{}, wait bool) {
 	}
 }
 
-// Stored waits until the pauses are stored that this process has learned without a request to their host, such as a Retry-After of a
-// redirect. A process that later gets a URL of such a host then knows the pause.
+// Stored waits until the engine has stored all pauses that this process has learned without a request to the paused host, such as the
+// Retry-After of a redirect. So a process that later gets a URL of such a host knows the pause.
 func (k *Clocks) Stored(ctx context.Context) error {
 	k.mu.Lock()
 	var all []chan struct{}
@@ -522,7 +521,7 @@ func (k *Clocks) sayOne(ctx context.Context, x *turn, key string) error {
 	return err
 }
 
-// push queues a change of a clock, and returns a channel that is closed when it is stored.
+// push queues a change of a clock, and returns a channel that is closed when the change is stored.
 func (k *Clocks) push(key string, change func(*clock)) (stored chan struct{}) {
 	stored = make(chan struct{})
 	k.mu.Lock()
@@ -552,7 +551,7 @@ func (k *Clocks) flush(key string) error {
 	return k.change(ctx, key, all[0], func(*clock, int64) bool { return false })
 }
 
-// replica returns the copy of a clock. The caller must hold the lock.
+// replica returns the local copy of a clock. The caller must hold the lock.
 func (k *Clocks) replica(key string) *replica {
 	r := k.known[key]
 	if r == nil {
@@ -571,7 +570,7 @@ func (k *Clocks) replica(key string) *replica {
 	return r
 }
 
-// enter acquires the turn of each of the clocks, in order.
+// enter waits until this goroutine holds the turn of each clock, in order.
 func (k *Clocks) enter(ctx context.Context, keys []string) (all []*replica, err error) {
 	for _, key := range keys {
 		k.mu.Lock()
@@ -602,7 +601,7 @@ func (k *Clocks) unuse(r *replica) {
 	r.users--
 }
 
-// read reads a clock, unless the copy is younger than age.
+// read reads a clock from the engine, unless the local copy is younger than age.
 func (k *Clocks) read(ctx context.Context, key string, r *replica, age time.Duration) error {
 	if !r.at.IsZero() && time.Since(r.at) < age {
 		return nil
@@ -622,7 +621,7 @@ func (k *Clocks) read(ctx context.Context, key string, r *replica, age time.Dura
 	return nil
 }
 
-// asOf returns the clock at a time, with the queued changes applied, and their number.
+// asOf returns the state of a clock at a time, with the queued changes applied, and the number of these changes.
 func (k *Clocks) asOf(r *replica, now int64) (*clock, int) {
 	c := r.is.clone()
 	c.host = r.host
@@ -642,7 +641,7 @@ func (k *Clocks) asOf(r *replica, now int64) (*clock, int) {
 // tries is the maximum number of attempts to change a clock that others change at the same time.
 const tries = 10
 
-// change stores the queued changes of a clock, and the change by f if f returns true. The caller must have the turn.
+// change stores the queued changes of a clock, and the change by f if f returns true. The caller must hold r.turn.
 func (k *Clocks) change(ctx context.Context, key string, r *replica, f func(c *clock, now int64) bool) error {
 	for range tries {
 		if err := k.read(ctx, key, r, k.hold); err != nil {
@@ -670,7 +669,7 @@ func (k *Clocks) change(ctx context.Context, key string, r *replica, f func(c *c
 	return ErrConflict
 }
 
-// failed returns the error of a request after a failed or contended engine call: try again later.
+// failed returns the error of a turn after an engine call that failed or met a conflict: the turn can be tried again soon.
 func (k *Clocks) failed(err error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -686,8 +685,8 @@ func (k *Clocks) failed(err error) error {
 // lookEvery is the interval at which the engine is asked whether it has lost the clocks.
 const lookEvery = time.Second
 
-// look compares the local time with the engine's, and finds out whether the engine has lost the clocks: then nothing is requested until
-// all requests that it no longer knows must have ended. The error is a *politeness.NotYet.
+// look compares the local time with the engine's, and finds out whether the engine has lost the clocks: then nothing is requested until all
+// requests that held a lost clock must have ended. The error is a *politeness.NotYet.
 func (k *Clocks) look(ctx context.Context) error {
 	k.mu.Lock()
 	fresh := !k.looked.IsZero() && time.Since(k.looked) < lookEvery
@@ -752,20 +751,20 @@ func (k *Clocks) ask(ctx context.Context) error {
 	return nil
 }
 
-// stepped reports whether the wall clock was set since then, or the machine was asleep.
+// stepped reports whether, since the time at, the wall clock was set or the machine was asleep.
 func stepped(at time.Time) bool {
 	now := time.Now()
 	d := now.Sub(at) - now.Round(0).Sub(at.Round(0))
 	return max(d, -d) > 10*time.Millisecond
 }
 
-// early returns the lower bound of the engine's present time: times before it are certainly due.
+// early returns the lower bound of the engine's present time. A time before it has certainly passed.
 func (k *Clocks) early() int64 {
 	o := k.offset.Load()
 	return time.Now().Add(-o.Ahead - o.Error).UnixNano()
 }
 
-// grace returns the time for which a free clock is reserved for the gate whose turn it is, which has to ask the engine for it.
+// grace returns the time for which a free clock is reserved for the next gate in the queue, which needs it to ask the engine.
 func (k *Clocks) grace() time.Duration { return 10*time.Millisecond + 8*k.offset.Load().Error }
 
 // late returns the upper bound of the engine's present time.

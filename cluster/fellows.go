@@ -14,19 +14,19 @@ import (
 // sign is a node's sign of life in the register of nodes.
 type sign struct {
 	ID   string // ID of the process
-	Beat uint64 // counter
+	Beat uint64 // counter that grows with each sign
 	At   int64  // milliseconds since 1970, by the node's clock
-	// Clock is the offset of that clock.
+	// Clock is the offset of the node's clock from the engine's.
 	Clock Offset
-	// Orders is the number of the last order that it applies.
+	// Orders is the number of the last order that the node applies.
 	Orders int `json:",omitempty"`
-	// Most limits the shards that it owns. 0: all.
+	// Most limits the shards that the node owns. 0: no limit.
 	Most int `json:",omitempty"`
-	// Leaves marks a node that gives all shards back, and takes none, or takes none yet.
+	// Leaves marks a node that takes no shards at present: it gives all of them back, or is not ready yet.
 	Leaves bool `json:",omitempty"`
-	// Form is the form of jobs that the node's version creates. 0: it is version 0.2.0 or before.
+	// Form is the form of jobs that the node's version creates. 0: the version is 0.2.0 or before.
 	Form int `json:",omitempty"`
-	// Refuses is the reason why the node does not work on the job. Its process has ended.
+	// Refuses is the reason why the node does not work on the job, after its process has ended; "": it works on the job.
 	Refuses string `json:",omitempty"`
 }
 
@@ -43,7 +43,7 @@ func (s sign) room(j *Job) int {
 	return j.Shards
 }
 
-// share returns the number of shards of a node that has room for them. Nodes with room divide the shards that others have no room for.
+// share returns the number of shards for a node that can own that many: such nodes divide equally what nodes with lower limits leave.
 func share(shards int, rooms []int) int {
 	slices.Sort(rooms)
 	rest := shards
@@ -55,10 +55,10 @@ func share(shards int, rooms []int) int {
 		}
 		rest -= room
 	}
-	return shards // there is no room for all
+	return shards // the nodes together cannot own all shards
 }
 
-// fellow is another node, with the time since which its sign has been unchanged.
+// fellow is another node and the time since when its sign of life has not changed.
 type fellow struct {
 	sign
 	since time.Time
@@ -107,7 +107,7 @@ func (n *Node) watch(signs map[string]sign) (mine int, err error) {
 	}
 	maps.DeleteFunc(n.fellow, func(name string, _ fellow) bool {
 		_, lives := signs[name]
-		return name != n.Name && !lives // it has left the job
+		return name != n.Name && !lives // the node has left the job
 	})
 	maps.DeleteFunc(signs, func(name string, s sign) bool {
 		return name != n.Name && now.Sub(n.fellow[name].since) > 10*n.job.TTL
@@ -127,8 +127,8 @@ func (n *Node) watch(signs map[string]sign) (mine int, err error) {
 	return min(room, share(n.job.Shards, append(rooms, room))), nil
 }
 
-// leave announces that this node gives its shards back, so that others take them at once, and, when that is done, that it is gone. If
-// the announcement fails, they notice its silence.
+// leave announces that this node gives its shards back, so that other nodes take them at once. With done, it announces that the node is
+// gone. If the announcement fails, the others notice the silence of the node.
 func (n *Node) leave(ctx context.Context, done bool) {
 	n.mu.Lock()
 	n.leaves = true
@@ -151,11 +151,11 @@ func (n *Node) leave(ctx context.Context, done bool) {
 	}
 }
 
-// maxRefusal limits the reason of Refuse, in bytes: the signs of all nodes are one value in the engine.
+// maxRefusal limits the reason given to Refuse, in bytes: the signs of all nodes are one value in the engine.
 const maxRefusal = 1000
 
-// Refuse records that a node does not work on the job, and why. [ReadStatus] returns it until the node works on the job, or for ten
-// times the TTL if other nodes do. A live node of that name keeps its sign. The error is ErrNoJob or the engine's.
+// Refuse records that a node does not work on the job, and why. [ReadStatus] returns the reason until the node works on the job; if other
+// nodes do, for at most ten times the TTL. The sign of a live node of that name is kept. The error is ErrNoJob or the engine's.
 func Refuse(ctx context.Context, e Registers, name, why string) error {
 	j, err := LoadJob(ctx, e)
 	if err != nil {
@@ -177,10 +177,10 @@ func Refuse(ctx context.Context, e Registers, name, why string) error {
 	}
 }
 
-// errWait means that it is not known yet whether another node has this node's name.
+// errWait means that it is not known yet whether another live node uses this node's name.
 var errWait = errors.New("cluster: another process had this name lately")
 
-// mine reports why this node may not use its name: another process does, or did lately.
+// mine returns an error if this node may not use its name, because another process uses it or did so recently.
 func (n *Node) mine(now time.Time, s sign) error {
 	switch {
 	case s.ID == n.id, s.ID == "", s.ID == n.Gone:

@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// finisher attempts to prove that the job is over, in two rounds. In each, a probe is sent to every inbox, and every shard must write a
-// record that it is idle and has read that probe. The attempt fails when a shard has a new owner that has not read the probe, since the
-// previous owner may have. If no shard has written a group between its two records, nothing was in transit between shards: an offer is
-// sent before its sender's commit, so that its sender was not idle, and it is in its inbox before the second probe. Stale answers are
-// harmless, because only owners write the records, and a stale one cannot show the probe. A sender from outside the job ([Adder])
-// stores the register of the end after sending: if it did so since the first probe was sent, the attempt fails.
+// finisher attempts to prove that the job is over, in two rounds. In each round, it sends a probe to every inbox, and every shard must
+// write a record that it is idle and has read that probe. The attempt fails when a shard gets a new owner that has not read the probe,
+// because only the previous owner may have read it. If no shard has written a group between its two records, no link was on its way between
+// shards: a shard sends an offer before it commits, so it was not idle, and the offer is in its inbox before the second probe. Stale
+// answers are harmless, because only owners write the records, and a stale one cannot have the probe. A sender from outside the job
+// ([Adder]) stores the register registerEnd after sending: if it did so since the first probe was sent, the attempt fails.
 type finisher struct {
-	end   uint64 // revision of the register of the end, before the first probe
+	end   uint64 // revision of registerEnd before the first probe
 	round int    // 0: no attempt is in progress
 	since time.Time
 	asked []question // questions of this round, by shard
-	marks []uint64   // marks of the first round
+	marks []uint64   // answers of the first round: the last group of each shard
 }
 
 // question is a probe and the answer of its shard.
 type question struct {
 	probe    uint64
 	sent     time.Time // zero: not sent yet
-	epoch    uint64    // epoch of the shard's first record seen; 0: none
+	epoch    uint64    // epoch of the first record read from the shard; 0: none read yet
 	answered bool
 	mark     uint64
 }
 
-// finish ends the job if it is done. The owner of shard 0 tries.
+// finish ends the job if all shards are done. Only the owner of shard 0 tries.
 func (n *Node) finish(ctx context.Context) {
 	f := &n.finisher
 	s := n.shard(0)
@@ -113,8 +113,8 @@ func (n *Node) shard(number int) *Shard {
 // timeToRead is the time that a new owner has to read a shard's inbox before an attempt to end the job is given up.
 const timeToRead = 10 * time.Second
 
-// ask sends the probe if necessary, and checks for the answer. busy means that the shard is not idle, or that its next owner has not
-// read the probe.
+// ask sends the probe if it is not sent yet, and looks for the answer. busy means that the shard is not idle, or that a new owner has not
+// read the probe in time.
 func (q *question) ask(ctx context.Context, e Engine, shard int) (answered, busy bool) {
 	if q.sent.IsZero() {
 		m := message{probe: q.probe}
@@ -146,7 +146,7 @@ func (q *question) ask(ctx context.Context, e Engine, shard int) (answered, busy
 	return x.idle, !x.idle
 }
 
-// end stores why the job is over. If it cannot, the next attempt does.
+// end stores why the job is over. If it fails, a later call will.
 func (n *Node) end(ctx context.Context, why string) {
 	if b, rev, err := n.engine.Load(ctx, registerEnd); err == nil && len(b) == 0 {
 		_, _ = n.engine.Store(ctx, registerEnd, []byte(why), rev)

@@ -17,17 +17,17 @@ import (
 type Growth struct {
 	Shards int    // new number of shards: twice the present one, at most 1024
 	By     string // name of the operator
-	// Dir is a directory for the queues of the shards, one at a time. It is empty afterwards.
+	// Dir is a directory for temporary copies of the shards' queues, one at a time. It is empty afterwards.
 	Dir   string
 	Store disk.Config // configuration of these queues
-	// Inherit returns the part of a value that a new shard's crawl inherits from the crawl that had its hosts, by the value's name
-	// (frontier.Durable.Values, of the owner ""), nil for none. It is for crawler.Inherit.
+	// Inherit returns the part of a value (see frontier.Durable.Values) that the crawl of a new shard inherits from the crawl that had its
+	// hosts, nil for none. name is the name of the value, of the owner "". crawler.Inherit is such a function.
 	Inherit func(name string, value []byte, ours func(host string) bool) []byte
-	// Progress is called after each shard with the number of finished shards. It may be nil.
+	// Progress is called after each shard, with the number of finished shards. It may be nil.
 	Progress func(done, of int)
 }
 
-// ErrAtWork is wrapped by the error of [Grow] if nodes may work on the job, or an order was given to it meanwhile. The job is unchanged.
+// ErrAtWork is wrapped by the error of [Grow] if nodes may still work on the job, or an order was given meanwhile. The job is unchanged.
 var ErrAtWork = errors.New("cluster: nodes may work on the job: its shards can be doubled after an order to drain, when all have ended")
 
 // Grow doubles the number of shards of a job that was ended by OrderDrain. Of the hosts of shard p, some stay there and the others move
@@ -36,9 +36,9 @@ var ErrAtWork = errors.New("cluster: nodes may work on the job: its shards can b
 // ErrValue for another number of shards, or comes from the engine or the disk: then it is unknown whether the job has grown, and the
 // call can be repeated.
 //
-// A node that takes over a shard first stores the register of orders again, and so does Grow when it begins. Its last step is an order
-// that is stored under the revision known from then. So the job has grown only if no node can have owned a shard, and no other Grow can
-// have started, since all shards were taken from their last owners.
+// When a node takes over a shard, it first stores the register of orders again, and so does Grow when it begins. The last step of Grow is
+// to store an order, under the revision known from its beginning. So it succeeds only if no node can have owned a shard, and no other Grow
+// has started, since all shards were taken from their last owners.
 func Grow(ctx context.Context, e Engine, g Growth) error {
 	orders, rev, err := holdOrders(ctx, e)
 	if err != nil {
@@ -80,8 +80,8 @@ func Grow(ctx context.Context, e Engine, g Growth) error {
 	return g.order(ctx, e, orders, rev)
 }
 
-// holdOrders stores the orders again, unchanged, and returns them with the new revision. To store them under that revision later fails
-// if another Grow has begun or a node has taken over a shard since.
+// holdOrders stores the orders again, unchanged, and returns them with the new revision. A later Store under that revision fails if another
+// Grow has begun or a node has taken over a shard meanwhile.
 func holdOrders(ctx context.Context, e Engine) (all []Order, rev uint64, err error) {
 	for {
 		if all, rev, err = loadOrders(ctx, e); err != nil {
@@ -97,7 +97,7 @@ func holdOrders(ctx context.Context, e Engine) (all []Order, rev uint64, err err
 	}
 }
 
-// order makes the new number the job's.
+// order gives the order that doubles the number of shards.
 func (g *Growth) order(ctx context.Context, e Engine, all []Order, rev uint64) error {
 	now, err := e.Now(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func (g *Growth) order(ctx context.Context, e Engine, all []Order, rev uint64) e
 // growPatience is the time for which Grow repeats an append that gets no answer.
 const growPatience = 2 * time.Minute
 
-// fence takes a shard from its last owner, and gives it back. Later appends of that owner fail.
+// fence takes a shard from its last owner, and closes it again. Later appends of that owner fail.
 func (g *Growth) fence(ctx context.Context, e Engine, j *Job, shard int) (*owner, error) {
 	o, err := g.take(ctx, e, shard, func() (Entry, error) { return settled(ctx, e, j, shard) })
 	if err != nil {
@@ -137,8 +137,8 @@ func (g *Growth) take(ctx context.Context, e Engine, shard int, last func() (Ent
 	}
 }
 
-// settled returns the last record of a shard without an owner. It waits as long as an owner takes to give the shard back. The error is
-// ErrAtWork or the engine's.
+// settled returns the last record of a shard once it has no owner. It waits as long as an owner may take to give the shard back. The error
+// is ErrAtWork or the engine's.
 func settled(ctx context.Context, e Engine, j *Job, shard int) (last Entry, err error) {
 	begun := time.Now()
 	since := begun
@@ -168,7 +168,7 @@ func settled(ctx context.Context, e Engine, j *Job, shard int) (last Entry, err 
 	}
 }
 
-// copy starts the journal of a new shard with its hosts' part of the queue of their previous shard.
+// copy starts the journal of a new shard with the queues of its hosts, from the shard that had these hosts.
 func (g *Growth) copy(ctx context.Context, e Engine, j *Job, from *owner) (err error) {
 	dir := filepath.Join(g.Dir, "queue")
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
@@ -184,7 +184,7 @@ func (g *Growth) copy(ctx context.Context, e Engine, j *Job, from *owner) (err e
 	if g.Inherit != nil {
 		p.Value = func(name string, value []byte) []byte { return g.Inherit(name, value, ours) }
 	}
-	o, err := g.take(ctx, e, to, func() (Entry, error) { return e.Last(ctx, to) }) // possibly from an earlier attempt
+	o, err := g.take(ctx, e, to, func() (Entry, error) { return e.Last(ctx, to) }) // its last record may be from an earlier attempt
 	if err == nil {
 		err = k.Part(p, func(group []byte) error {
 			_, err := o.Append(group)
@@ -197,15 +197,15 @@ func (g *Growth) copy(ctx context.Context, e Engine, j *Job, from *owner) (err e
 	return errors.Join(err, k.Close())
 }
 
-// offsetShards is the shard's entry for the total number of shards according to which it has its hosts.
+// offsetShards is the name of the offset that holds the number of shards by which a shard's hosts were last selected.
 const offsetShards = "shards"
 
-// shaped returns the commit that records that a shard has exactly its hosts in this job's number of shards.
+// shaped returns the checkpoint that records that a shard has only the hosts that belong to it with the job's number of shards.
 func (j *Job) shaped() frontier.Checkpoint {
 	return frontier.Checkpoint{Owner: ownerName, Offsets: map[string]int64{offsetShards: int64(j.Shards)}}
 }
 
-// shed removes hosts from the copy in dir, and from the journal, that belong to another shard since the shards were doubled.
+// shed removes, from the copy in dir and from the journal, the hosts that belong to another shard since the shards were doubled.
 func (o *owner) shed(dir string, c disk.Config, j *Job) error {
 	if j.Doubled == 0 {
 		return nil
@@ -221,7 +221,7 @@ func (o *owner) shed(dir string, c disk.Config, j *Job) error {
 	return errors.Join(err, k.Close())
 }
 
-// grow applies the orders that doubled the job's shards.
+// grow applies to j the orders that doubled the number of shards.
 func (j *Job) grow(all []Order) {
 	for i := range all {
 		if all[i].What == OrderGrow && j.Shards <= maxShards/2 && all[i].Value == float64(2*j.Shards) {

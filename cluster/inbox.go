@@ -8,23 +8,23 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// takeSize is the number of links that are queued in one step.
+// takeSize is the maximum number of links that are queued in one step.
 const takeSize = 10_000
 
-// readAfter is the number of polls after which an inbox is always read. Before that, a shard reads it if the engine has reported an
-// arrival; with queued URLs it waits a little: see [Node.gathers].
+// readAfter is the number of poll intervals after which a shard reads its inbox in any case. Earlier, it reads the inbox only if the engine
+// has reported a message; a shard with queued URLs also waits a little: see [Node.gathers].
 const readAfter = 5
 
-// gathers is the time for which a shard with queued URLs collects links before it queues them in one step: 80 ms for each shard of the
-// job, at most the time until the inbox is read anyway. With fewer shards, a node has fewer steps to do.
+// gathers returns the time for which a shard with queued URLs collects links before it queues them in one step: 80 ms for each shard of the
+// job, at most the time until the inbox is read in any case. Fewer shards make fewer steps for a node, so each may wait for less.
 func (n *Node) gathers() time.Duration {
 	return min(time.Duration(n.job.Shards)*80*time.Millisecond, readAfter*n.Poll)
 }
 
-// dropEvery is the minimum time between two removals of read messages: a removal costs the engine as much as a message.
+// dropEvery is the minimum time between two removals of messages from an inbox: a removal costs the engine as much as a message.
 const dropEvery = 10 * time.Second
 
-// receive reads the inbox, if there is a reason, and queues new links. It reports whether it has read a probe.
+// receive reads the inbox if a message is reported or after some polls, and queues new links. It reports whether it has read a probe.
 func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 	all := time.Since(s.looked) >= readAfter*s.node.Poll
 	if !all && s.store.Stats().Queued > 0 && time.Since(s.looked) < s.node.gathers() {
@@ -37,7 +37,7 @@ func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 	case some == 0:
 		return false, nil
 	}
-	s.looked = time.Time{} // read again until the end is reached, or as many messages as have arrived
+	s.looked = time.Time{} // after a failure, the next call reads again
 	for read := int64(0); ; {
 		in, err := s.readInbox(ctx, some-read)
 		if err != nil {
@@ -61,7 +61,7 @@ func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 		s.mu.Unlock()
 		read += in.messages
 		if in.all || some > 0 && read >= some {
-			if read >= some { // or the engine has reported more, which may not be visible yet
+			if read >= some { // otherwise some of the reported messages may not be visible yet
 				s.looked = time.Now()
 			}
 			return probed, nil
@@ -69,15 +69,15 @@ func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 	}
 }
 
-// dropRead removes messages that were read from the engine. If that fails, it is tried again: reading them twice is harmless.
+// dropRead removes messages that were read from the engine. If that fails, a later call repeats it: a message may be read twice.
 func (s *Shard) dropRead(ctx context.Context) {
 	if s.inbox > s.dropped && time.Since(s.dropAt) >= dropEvery && s.node.engine.Drop(ctx, s.Number, s.inbox) == nil {
 		s.dropped, s.dropAt = s.inbox, time.Now()
 	}
 }
 
-// forward sends on links to hosts that belonged to this shard before the shards were doubled: their senders did not know, or sent them
-// before. As with links of pages, they are durable before the commit that records that they were read.
+// forward sends links to other shards whose hosts belonged to this shard before the shards were doubled: the links were sent earlier, or by
+// nodes that did not know of the doubling. The links are durable when it returns, before a commit records that they were read.
 func (s *Shard) forward(ctx context.Context, links []frontier.Request) (own []frontier.Request, err error) {
 	moved := map[int][]frontier.Request{}
 	for i := range links {
@@ -90,18 +90,18 @@ func (s *Shard) forward(ctx context.Context, links []frontier.Request) (own []fr
 	return own, s.outbox.send(ctx, moved)
 }
 
-// arrivals holds messages of an inbox.
+// arrivals holds the contents of some messages of an inbox.
 type arrivals struct {
 	messages int64
-	all      bool   // the end was reached
+	all      bool   // the end of the inbox was reached
 	last     uint64 // sequence of the last message
 	links    []frontier.Request
-	probe    uint64 // the last probe, 0 if there was none
+	probe    uint64 // the last probe among the messages, 0 if there was none
 }
 
-// readInbox reads some messages, or all if some is 0 or less. A damaged message is put aside: its links are lost, and the crawl continues.
+// readInbox reads some messages; all if some is 0 or less. A damaged message is put aside: its links are lost, and the crawl continues.
 func (s *Shard) readInbox(ctx context.Context, some int64) (in arrivals, err error) {
-	in.last = s.inbox // only this goroutine changes it
+	in.last = s.inbox // only this goroutine changes s.inbox
 	for x, err := range s.node.engine.Inbox(ctx, s.Number, in.last) {
 		if err != nil {
 			return arrivals{}, err
@@ -124,8 +124,8 @@ func (s *Shard) readInbox(ctx context.Context, some int64) (in arrivals, err err
 	return in, nil
 }
 
-// decode decodes a message. It returns an error for links to hosts that never belonged to this shard: they are in the wrong inbox, and
-// only the right shard may request them.
+// decode decodes a message. Links to hosts that never belonged to this shard are an error: they are in the wrong inbox, and only the right
+// shard may request them.
 func (s *Shard) decode(b []byte) (message, error) {
 	m, err := decodeMessage(b)
 	for i := range m.links {

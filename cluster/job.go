@@ -16,31 +16,31 @@ import (
 // Job holds the properties of a cluster job that all nodes know. It never changes, except for the number of shards ([Grow]).
 type Job struct {
 	Shards   int           // from 1 to 1024
-	Key      []byte        // key of the hash that assigns hosts to shards; Create makes it
+	Key      []byte        // key of the hash that assigns hosts to shards; Create sets it
 	TTL      time.Duration // time for which a silent owner keeps its shard. 0: DefaultTTL; at least MinTTL
 	MaxSkew  time.Duration // maximum difference between the clocks of two nodes. 0: DefaultMaxSkew
-	Delay    time.Duration // the crawl's delay: the rest of a shard's hosts when another node takes it over
-	Settings []byte        // the crawl's settings, for the user of the nodes
-	// Form is set by Create. 0: the job was created by version 0.2.0 or before, so nodes of such a version may work on it.
+	Delay    time.Duration // the crawl's delay: a shard's hosts rest for it when another node takes the shard over
+	Settings []byte        // settings of the crawl, in a form that the caller chooses
+	// Form is set by Create. 0: the job was created by version 0.2.0 or before, so nodes of these versions may work on it.
 	Form int `json:",omitempty"`
 	// Doubled is the number of times that the number of shards was doubled since the job was created: it was created with
 	// Shards>>Doubled shards.
 	Doubled int `json:"-"`
 
-	// Limits that apply to all shards together. The crawls of the shards must have none of them: their crawler.Config has no
-	// Limits.Pages (crawler.Unlimited), Bytes, Errors and Time, and politeness.Config no Rate.
+	// Limits apply to all shards together. The crawls of single shards must have none of them: in their crawler.Config, Limits has no Pages
+	// (crawler.Unlimited), Bytes, Errors and Time, and Politeness has no Rate.
 	Limits Limits
 	Rate   float64 // requests per second. 0: unlimited
 }
 
 // Limits are limits that end a job.
 type Limits struct {
-	Pages int64 // exact. 0: unlimited
+	Pages int64 // maximum number of pages, never exceeded. 0: unlimited
 	// The other limits are compared with the counts of the shards' owners (Shard.Count) from time to time, so they may be exceeded a
 	// little. 0: none.
 	Bytes  int64
 	Failed int64
-	Time   time.Duration // since the first node began, or the first one after Resume
+	Time   time.Duration // counted from the start of the first node, or of the first one after OrderResume
 }
 
 // The defaults of a Job, and the minimum TTL.
@@ -51,7 +51,7 @@ const (
 	maxShards      = 1024
 )
 
-// jobForm is the form of jobs that only nodes work on whose clocks the engine keeps.
+// jobForm is the form of jobs whose clocks the engine keeps: nodes that keep clocks themselves do not work on them.
 const jobForm = 1
 
 // Errors about jobs.
@@ -95,7 +95,7 @@ func Create(ctx context.Context, e Registers, j Job) error {
 	return err
 }
 
-// storeJSON stores a value in a register as JSON. The error is that of [Registers.Store], or of encoding.
+// storeJSON stores a value in a register as JSON. The error is of [Registers.Store] or of the encoding.
 func storeJSON(ctx context.Context, e Registers, name string, v any, rev uint64) error {
 	b, err := json.Marshal(v)
 	if err != nil {

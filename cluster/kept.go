@@ -10,21 +10,21 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// kept is a clock that a gate keeps after its request, because no other gate is known to wait for it. If the gate takes it again within
-// a second after its turn was stored in the engine, the engine is not asked; later, the gate releases the clock and takes it in one
-// step. For other gates the clock is held: they wait in the queue, and are served at the next store.
+// kept is a clock that a gate keeps after its request, because no other gate is known to wait for it. If the gate takes the clock again
+// within a second after the engine stored the hold, it need not ask the engine; later, it releases the clock and takes it again in one
+// step. For other gates the clock is held: they wait in the queue, and get it after the next store.
 type kept struct {
 	*turn
 	key  string
 	done func(*clock)
-	late *time.Timer // releases the clock if the gate does not return
+	late *time.Timer // releases the clock if the gate does not take it again
 }
 
-// keepMore is the time after the pause of a clock at which it is released, if its gate has not taken it again.
+// keepMore is the time for which a clock is kept after its pause has ended, if the gate does not take it again.
 const keepMore = 500 * time.Millisecond
 
-// keep keeps the clocks of a turn whose request has ended, if it can, and reports whether it does. If the process dies now, the
-// engine's state must suffice: that the clocks are held, for longer than they have to rest.
+// keep keeps the clocks of a turn whose request has ended, if this is safe, and reports whether it does. It is safe if the process may die
+// now: the engine has stored that the clocks are held, for longer than they have to rest.
 func (k *Clocks) keep(x *turn, owed politeness.Owed) bool {
 	until := owed.Ended
 	for _, key := range x.keys {
@@ -49,8 +49,8 @@ func (k *Clocks) keep(x *turn, owed politeness.Owed) bool {
 	return true
 }
 
-// again grants t its clocks if its gate has kept them and has recently stored its turn in the engine, by both clocks of the machine.
-// Otherwise it releases those that are kept.
+// again grants t its clocks if its gate has kept all of them, and their hold was stored recently, by both the monotonic clock and the wall
+// clock. Otherwise it releases the kept ones.
 func (k *Clocks) again(t *politeness.Turn, x *turn) bool {
 	var all []*kept
 	k.mu.Lock()

@@ -9,24 +9,24 @@ import (
 // ErrLease means that the lease has ended: nothing may be sent for the shard any more.
 var ErrLease = errors.New("cluster: the lease of the shard has ended")
 
-// lease is the time until which a node may make requests for a shard. Each acknowledged record renews it, counted from the first
-// sending of that record, because the time of storage is unknown.
+// lease controls until when a node may make requests for a shard. Each acknowledged record renews the lease. The time counts from the first
+// sending of the record, because the time of its storage is unknown.
 //
-// It ends by the monotonic clock or the wall clock, whichever comes first: the former may stop while a machine sleeps, the latter may
-// be set back.
+// A lease ends by the monotonic clock or the wall clock, whichever comes first: the first may stop in a machine's sleep, the second be set
+// back.
 type lease struct {
 	life time.Duration
 
 	mu   sync.Mutex
 	from time.Time
-	over bool // given up
+	over bool // the lease was given up, or has not begun
 }
 
-// newLease makes a lease that has not begun. Another node may take the shard over ttl after the last record. A tenth of that is
-// reserved for clocks that run at different speeds, and for data on its way to a socket.
+// newLease returns a lease that has not begun. ttl is the time after the last record from which another node may take the shard. A tenth of
+// it is reserved for clocks that run at different speeds, and for data on its way to a socket.
 func newLease(ttl time.Duration) *lease { return &lease{life: ttl - ttl/10, over: true} }
 
-// renew extends the lease, because a record that was first sent at that time is stored.
+// renew extends the lease, because a record that was first sent at the time sent has been stored.
 func (l *lease) renew(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

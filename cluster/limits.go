@@ -10,7 +10,7 @@ import (
 type watcher struct {
 	last   time.Time
 	begun  time.Time
-	counts map[int]Counts // the last answer of each shard
+	counts map[int]Counts // latest answer of each shard
 }
 
 // limit ends the job when it has reached one of its limits.
@@ -63,7 +63,7 @@ func (n *Node) reached(ctx context.Context, l Limits) string {
 	return ""
 }
 
-// began finds out when the job began, and reports whether it knows.
+// began finds out when the job began, and reports whether w.begun is set.
 func (n *Node) began(ctx context.Context) bool {
 	w := &n.watcher
 	if !w.begun.IsZero() {
@@ -87,7 +87,7 @@ func (w *watcher) since(t time.Time) bool {
 	return true
 }
 
-// readPages reads the number of pages left, and the shards that starve.
+// readPages reads the number of pages left, and the shards that wait for pages.
 func (n *Node) readPages(ctx context.Context) {
 	if n.job.Limits.Pages == 0 {
 		return
@@ -104,7 +104,7 @@ func (n *Node) readPages(ctx context.Context) {
 	n.left, n.starving, n.allowed = g.Left, g.Starving, max(g.Limit, n.job.Limits.Pages)
 }
 
-// tidyPages is pages.tidy.
+// tidyPages calls pages.tidy with the shards that wait for pages.
 func (n *Node) tidyPages(ctx context.Context, s *Shard) {
 	if s.pages == nil {
 		return

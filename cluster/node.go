@@ -20,39 +20,39 @@ import (
 type Config struct {
 	Engine Engine
 	Name   string // name of the node, unique among live nodes
-	// Dir has a directory for each shard, with the copy of its queue (frontier) and a directory for each epoch in which this node owned
-	// it, with the files written then: Dir/<shard>/<epoch>/visits.jsonl and so on. [Committed] returns how much of them counts.
+	// Dir has a directory for each shard: with a copy of the shard's queue (frontier), and with a directory for each epoch in which this node
+	// owned the shard, Dir/<shard>/<epoch>, for files such as visits.jsonl. [Committed] returns how much of them counts.
 	Dir string
-	// Process is the ID of this process among all of the job. "": a random one.
+	// Process is the ID of this process, unique in the job. "": a random one.
 	Process string
-	// Gone is the ID of the process that worked in Dir under this name before, if it is proven to have ended, for example by a lock of
-	// Dir: then its shards are taken over at once. "": it is not proven, and its leases must expire first.
+	// Gone is the ID of the previous process that worked in Dir under this name, if it is proven to have ended, for example by a lock of Dir:
+	// then its shards are taken over at once. "": its end is not proven, and its leases must expire first.
 	Gone string
-	// Crawl crawls a shard until its frontier is drained, or ctx ends: then the shard is lost, and nothing more may be sent. It is
-	// called once for each ownership, in a separate goroutine, and must make a new crawler with these fields of its Config, where s is
-	// the shard and j its job:
+	// Crawl crawls a shard until its frontier is drained or ctx ends. When ctx ends, the shard is lost, and nothing more may be sent. Crawl is
+	// called once for each ownership, in a separate goroutine. It must make a new crawler with these fields of its Config, where s is the
+	// shard and j its job:
 	//
 	//	Frontier             s.Frontier()
-	//	Sinks                s.Sink of each, which writes in s.Dir: a new one for each ownership
-	//	KeepRobots           into s.Dir/robots, and Politeness.Ledger to s.Dir/ledger.jsonl
+	//	Sinks                s.Sink of a new sink that writes in s.Dir
+	//	KeepRobots           files in s.Dir/robots; Politeness.Ledger: s.Dir/ledger.jsonl
 	//	Politeness.Fence     s.Fence
 	//	Politeness.Shared    s.Sharing()
 	//	Commits              Interval from 250 ms to 1 s, Gate true
-	//	Limits               Pages None, Bytes, Errors and Time none: j.Limits holds for all shards together
-	//	Politeness.Rate      0: j.Rate does
+	//	Limits               Pages None; no Bytes, Errors and Time: j.Limits applies to all shards together
+	//	Politeness.Rate      0: j.Rate applies to all shards together
 	//
-	// If s.Epoch is greater than 1, it must call Gate().TakeOver(2*j.MaxSkew) before Run. It must pass the counts of the crawl to
-	// s.Count. In every shard, Run gets all seeds of the job: each shard queues its own.
+	// If s.Epoch is greater than 1, Crawl must call Gate().TakeOver(2*j.MaxSkew) before Run. It must pass the counts of the crawl to s.Count,
+	// and all seeds of the job to Run: each shard queues only its own.
 	Crawl func(ctx context.Context, s *Shard) error
-	// Store configures the queues of the shards. CacheSize, MemTableSize, PrefetchSize and KnownURLs are totals of the node; each shard
-	// gets its part, but at least 4 MiB, 1 MiB, 1 MiB and 8,192. The Node sets Journal.
+	// Store configures the queues of the shards. CacheSize, MemTableSize, PrefetchSize and KnownURLs are totals of the node; each shard gets a
+	// part of them, but at least 4 MiB, 1 MiB, 1 MiB and 8,192. The Node sets Journal.
 	Store disk.Config
-	// Concurrency limits the requests in flight, of all shards together. 0: it does not.
+	// Concurrency limits the requests in flight, of all shards together. 0: no limit.
 	Concurrency int
 	// MaxShards limits the shards that the node owns. 0: its share of all shards.
 	MaxShards int
-	// Renew is the time after which the node gives back an owned shard, one at a time, so that the files written for it are complete.
-	// The next owner, this node or another, begins a new epoch. 0: never.
+	// Renew is the time after which the node gives an owned shard back, so that the files written for it are complete; it gives back one shard
+	// at a time. The next owner, this node or another one, begins a new epoch. 0: never.
 	Renew time.Duration
 	// SnapshotSize is the growth of a shard's journal, in bytes, after which a snapshot of its queue is stored and the journal
 	// is trimmed. 0: DefaultSnapshotSize.
@@ -68,15 +68,15 @@ type Event struct {
 	Shard int
 	Epoch uint64
 	What  string // one of the constants below
-	Err   error  // reason, if the event was not planned
+	Err   error  // reason of an unplanned event
 }
 
-// Events of a shard.
+// What happened to a shard, for Event.What.
 const (
-	Taken     = "taken"      // this node is its owner
+	Taken     = "taken"      // this node became the owner
 	GivenBack = "given back" // another node may take it over at once
-	Lost      = "lost"       // the lease has ended, or there was an error
-	Aside     = "put aside"  // an unreadable message of its inbox was moved to the dead letters; Err is the reason
+	Lost      = "lost"       // the lease ended, or an error occurred
+	Aside     = "put aside"  // an unreadable message of the inbox was moved to the dead letters; Err is the reason
 	Skewed    = "skewed"     // this machine's clock is wrong: the node gives back all shards. Shard is -1
 	Waits     = "waits"      // the node takes no shards yet, because nodes of version 0.2.0 or before may own some. Shard is -1
 )
@@ -101,57 +101,57 @@ type Node struct {
 	sent    *sentLinks
 	batches batches
 	clocks  *Clocks
-	flight  chan struct{}   // a semaphore for requests in flight; nil without Concurrency
+	flight  chan struct{}   // semaphore for requests in flight; nil: no limit
 	id      string          // ID of this process
 	alive   context.Context // ends with the process
 
-	finisher finisher // used by look alone
-	watcher  watcher  // used by look alone
-	skewed   bool     // used by look alone
-	told     bool     // used by look alone: Waits was traced
-	upgraded bool     // used by look alone: no node of version 0.2.0 or before can own a shard
-	outgrown bool     // used by look alone: the shards were doubled since this node loaded the job
+	finisher finisher // used only by look
+	watcher  watcher  // used only by look
+	skewed   bool     // used only by look
+	told     bool     // used only by look: the event Waits was traced
+	upgraded bool     // used only by look: no node of version 0.2.0 or before can own a shard
+	outgrown bool     // used only by look: the shards were doubled since this node loaded the job
 
 	shards  sync.WaitGroup
 	mu      sync.Mutex
 	owned   map[int]*held
-	seen    map[int]sighting  // shards of other owners
+	seen    map[int]sighting  // last known record of each shard's journal
 	had     map[int]bool      // shards that this process has owned
-	failed  map[int]time.Time // when this node failed to crawl a shard
+	failed  map[int]time.Time // time of the last failure to crawl a shard, by shard
 	fellow  map[string]fellow
-	other   sign      // sign of another process with this node's name
-	gave    time.Time // when a shard was last given back
-	leaves  bool      // all shards are given back, for good
+	other   sign      // last sign of another process with this node's name
+	gave    time.Time // time at which a shard was last given back
+	leaves  bool      // the node gives all shards back, and takes no more
 	offset  Offset
 	orders  []Order            // known orders of the operator
 	obeyed  int                // number of orders that the crawls of all shards apply
-	now     Job                // the job with the changes of its orders
+	now     Job                // the job, with the changes by its orders
 	claims  context.Context    // ends when the job is paused
 	recall  context.CancelFunc // ends claims
 	resumed chan struct{}      // closed when the pause ends; nil: the job is not paused
-	share   int                // part of all shards
-	left    int64              // part of Limits.Pages that is not granted yet
+	share   int                // number of shards that this node should own
+	left    int64              // pages of Limits.Pages that are not granted yet
 	allowed int64              // Limits.Pages according to the register of pages; 0: unlimited, or not read yet
 	// starving are the shards that wait for pages.
 	starving []int
 }
 
-// held is a shard that this node owns, or is about to own.
+// held is a shard that this node owns, or takes over at present.
 type held struct {
 	shard   *Shard // nil until it is open
 	drained bool
-	since   time.Time // time at which it was drained
+	since   time.Time // time of the call of drain
 	taken   time.Time
 	cancel  context.CancelCauseFunc
 }
 
-// sighting is the last record of a journal, and since when it has been the last.
+// sighting is the sequence of the last record of a journal, with the time since which this node has known it to be the last.
 type sighting struct {
 	seq   uint64
 	since time.Time
 }
 
-// NewNode makes a node of the job in the engine. The error wraps ErrValue, is ErrNoJob, or the engine's.
+// NewNode returns a node for the job of the engine. The error wraps ErrValue, is ErrNoJob, or is the engine's.
 func NewNode(ctx context.Context, c Config) (*Node, error) {
 	if c.Engine == nil || c.Name == "" || c.Dir == "" || c.Crawl == nil {
 		return nil, fmt.Errorf("%w: a node needs Engine, Name, Dir and Crawl", ErrValue)
@@ -183,8 +183,8 @@ func NewNode(ctx context.Context, c Config) (*Node, error) {
 	return n, os.MkdirAll(dir, 0o755)
 }
 
-// window is the time for which links to a shard are collected before they are sent: 8 ms for each shard of the job, up to 500 ms. That
-// is half of the time between two commits of a shard, so that a message has links from many shards of the node.
+// window returns the time for which links to a shard are collected before they are sent: 8 ms for each shard of the job, at most 500 ms.
+// That is half of the time between two commits of a shard, so that a message has links from many shards of the node.
 func (n *Node) window() time.Duration {
 	return min(time.Duration(n.job.Shards)*8*time.Millisecond, 500*time.Millisecond)
 }
@@ -192,8 +192,8 @@ func (n *Node) window() time.Duration {
 // Job returns the job, as far as the node knows it.
 func (n *Node) Job() Job { return n.job }
 
-// Run takes shards and lets them be crawled until the job is over, which is not an error, or ctx ends: then it gives back all shards,
-// which takes up to half a minute. The error is ErrName or ErrGrown.
+// Run takes shards and has them crawled until the job is over or ctx ends. The end of the job is not an error. When ctx ends, Run gives all
+// shards back, which takes up to half a minute. The error is ErrName or ErrGrown.
 func (n *Node) Run(ctx context.Context) error {
 	alive, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
@@ -225,7 +225,7 @@ func (n *Node) run(ctx, alive context.Context) error {
 	return err
 }
 
-// arise initializes the state that ends with the process.
+// arise initializes the state that ends with the context alive.
 func (n *Node) arise(alive context.Context) {
 	n.claims, n.recall = context.WithCancel(alive)
 	n.alive, n.clocks = alive, NewClocks(alive, n.engine.Clocks(), hex.EncodeToString(n.job.Key[:8]), n.job.TTL)
@@ -235,7 +235,7 @@ func (n *Node) arise(alive context.Context) {
 // errOver means that the job is over.
 var errOver = errors.New("cluster: the job is over")
 
-// look does everything that is due now. An engine that does not answer is not an error: the leases handle that case.
+// look does what is due at present. An engine that does not answer is not an error: the leases end in time.
 func (n *Node) look(ctx context.Context) error {
 	short, cancel := context.WithTimeout(ctx, n.job.TTL/6)
 	defer cancel()
@@ -268,7 +268,7 @@ func (n *Node) look(ctx context.Context) error {
 	return nil
 }
 
-// punctual reports whether this machine's clock is known to be near enough to the engine's. Otherwise the node owns nothing.
+// punctual reports whether this machine's clock is known to be close enough to the engine's. While it is not, the node owns no shards.
 func (n *Node) punctual(ctx context.Context) bool {
 	n.mu.Lock()
 	was := n.offset
@@ -293,7 +293,7 @@ func (n *Node) punctual(ctx context.Context) bool {
 	return !skewed && !was.At.IsZero()
 }
 
-// takeSome takes over free shards until this node has its share. First it must know all orders that their last owners may have applied.
+// takeSome takes over free shards until this node has its share. Before that, it must know all orders that former owners may have applied.
 func (n *Node) takeSome(ctx context.Context, share int) {
 	knows := false
 	for i := range n.job.Shards {
@@ -326,8 +326,8 @@ func (n *Node) knowsOrders() bool {
 	return n.readOrders(short, true)
 }
 
-// leftBehind reports whether a record belongs to the previous process in this directory, which is gone: it names this node, and this
-// directory has a directory for its epoch.
+// leftBehind reports whether a record was written by the previous process in this directory, which is proven to have ended: the record
+// names this node, and the directory has a subdirectory for its epoch.
 func (n *Node) leftBehind(shard int, r record) bool {
 	n.mu.Lock()
 	had := n.had[shard]
@@ -339,10 +339,10 @@ func (n *Node) leftBehind(shard int, r record) bool {
 	return err == nil && info.IsDir()
 }
 
-// first returns the shard that this node looks at first, so that nodes that start together try different ones.
+// first returns the number of the shard that this node tries first: nodes that start together then try different ones.
 func (n *Node) first() int { return n.job.Shard(n.Name) }
 
-// free reports whether a shard seems to have no owner. Only the journal decides.
+// free reports whether a shard seems to have no owner. The result may be wrong, because only an append to the journal decides.
 func (n *Node) free(shard int, last Entry) bool {
 	if last.Seq == 0 {
 		return true
@@ -364,8 +364,8 @@ func (n *Node) free(shard int, last Entry) bool {
 	return r.kind == kindClose || unchanged >= n.job.TTL
 }
 
-// unchangedFor returns how long this node has known a record to be the last one of a shard's journal, by its sequence. A server that lags
-// may return an older record later: then the owner has written nothing new.
+// unchangedFor returns for how long this node has known a record, given by its sequence, to be the last one of a shard's journal. An older
+// record, from a server that lags, does not change that.
 func (n *Node) unchangedFor(shard int, seq uint64) time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -421,13 +421,13 @@ func (n *Node) trace(o *owner, what string, err error) {
 	}
 }
 
-// work crawls a shard and gives it back. The error is the reason why it was lost.
+// work crawls a shard and gives it back. The error is the reason why the shard was lost.
 func (n *Node) work(ctx context.Context, o *owner, h *held) error { //nolint:contextcheck // what keeps the lease outlives the crawl
 	var tasks sync.WaitGroup
 	stop, stopped := context.WithCancel(n.alive)
 	tasks.Go(func() { n.keep(stop, o, h) })
 	err := n.crawl(ctx, stop, o, h)
-	if o.lease.check() == nil { // whatever the error, the journal is intact
+	if o.lease.check() == nil { // after any error, the journal is intact
 		err = errors.Join(err, o.close())
 	}
 	o.lease.giveUp()
@@ -436,7 +436,7 @@ func (n *Node) work(ctx context.Context, o *owner, h *held) error { //nolint:con
 	return err
 }
 
-// crawl opens a shard, has it crawled, and closes it.
+// crawl opens a shard, calls Config.Crawl, and closes the shard.
 func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held) error {
 	s, err := n.openShard(o)
 	if err != nil {
@@ -477,7 +477,7 @@ func (n *Node) crawl(ctx, stop context.Context, o *owner, h *held) error {
 	return errors.Join(err, s.store.Close())
 }
 
-// keep renews the lease while no other record does, and ends the crawl when it cannot.
+// keep appends signs of life, which renew the lease, while no other record does, and ends the crawl when the lease ends.
 func (n *Node) keep(ctx context.Context, o *owner, h *held) {
 	for ctx.Err() == nil {
 		if o.quiet() >= n.job.TTL/6 {
@@ -503,7 +503,7 @@ func (n *Node) beat(o *owner, h *held) error {
 	return o.beat(idle, probe, mark)
 }
 
-// read reads the inbox, and does other periodic work.
+// read reads the inbox periodically, stores snapshots, and updates the page budget.
 func (n *Node) read(ctx context.Context, s *Shard, h *held) {
 	for ; ctx.Err() == nil; wait(ctx, n.Poll) {
 		probed, _ := s.receive(ctx) // the next call tries again
@@ -521,11 +521,11 @@ func (n *Node) read(ctx context.Context, s *Shard, h *held) {
 	}
 }
 
-// giveBackTime limits the time of requests in flight when a shard is given back.
+// giveBackTime is the time that requests in flight have to end when a shard is given back.
 const giveBackTime = 30 * time.Second
 
-// giveOneBack drains a shard if this node has more than its share, or has owned the shard for long, at most one every ten seconds. An idle
-// shard stays, unless it was owned for long: while it moves it cannot answer whether it is idle, which would delay the end of the job.
+// giveOneBack drains a shard if this node has more than its share or has owned that shard for long, but at most one every ten seconds. An
+// idle shard stays unless it was owned for long: while it moves, it cannot report that it is idle, which would delay the end of the job.
 func (n *Node) giveOneBack(share int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -560,7 +560,7 @@ func (h *held) idle() bool {
 	return idle
 }
 
-// errGivenBack ends a crawl whose requests take too long.
+// errGivenBack ends a crawl whose requests take too long after the shard was drained.
 var errGivenBack = errors.New("cluster: the shard is given back")
 
 // drain makes the crawl of a shard end. The caller holds the lock.

@@ -22,8 +22,8 @@ const (
 
 const (
 	offerVersion = 1
-	offerSize    = 256 << 10 // total bytes of texts in an offer
-	maxOffer     = 8 << 20   // decoded bytes: far more than is ever sent
+	offerSize    = 256 << 10 // maximum total bytes of texts in an offer
+	maxOffer     = 8 << 20   // limit on decoded bytes; messages that nodes send are far smaller
 )
 
 var errOffer = errors.New("cluster: a message of the inbox is damaged, or a newer version wrote it")
@@ -32,7 +32,7 @@ var errOffer = errors.New("cluster: a message of the inbox is damaged, or a newe
 type message struct {
 	from  int // the sending shard
 	epoch uint64
-	probe uint64             // not 0: the reader confirms it in a beat
+	probe uint64             // the reader confirms it in its next beat; 0: the message is an offer
 	links []frontier.Request // links of an offer
 }
 
@@ -52,8 +52,8 @@ func (m *message) encode() []byte {
 	return append(b, s2.Encode(nil, links)...)
 }
 
-// send puts m into the inbox of a shard, retrying until it is acknowledged, or ctx or the caller ends it: then the error is the
-// engine's. m may arrive twice, and counts once.
+// send puts m into the inbox of a shard. It retries until the message is acknowledged, ctx ends or ended returns true: then the error is
+// the engine's. m may arrive twice, which has no effect.
 func (m *message) send(ctx context.Context, e Inboxes, shard int, ended func() bool) error {
 	b, id := m.encode(), newNonce()
 	for {
@@ -104,7 +104,7 @@ func readLinks(b []byte) (all []frontier.Request, err error) {
 	return all, nil
 }
 
-// hasScore is a flag in the kind of a link: its score follows.
+// hasScore is a flag in the encoded kind of a link: the link's score follows.
 const hasScore = 0x80
 
 func appendLink(b []byte, r *frontier.Request) []byte {

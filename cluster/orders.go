@@ -11,24 +11,24 @@ import (
 )
 
 // Order is an instruction of an operator to a running job. A job's orders are numbered from 1 without gaps; they are never changed or
-// removed. Each applies to all nodes, including those that join later, until another order supersedes it.
+// removed. An order applies to all nodes, including those that join later, until another order supersedes it.
 type Order struct {
 	Number int       `json:"number"`
-	At     time.Time `json:"at"`           // by the engine's clock
+	At     time.Time `json:"at"`           // when the order was given, by the engine's clock
 	By     string    `json:"by,omitempty"` // name of the operator, as given
-	// What is OrderPause, OrderResume, OrderDrain, OrderSet, or a word for the crawls of the shards ([Shard.Obey]).
+	// What is OrderPause, OrderResume, OrderDrain, OrderSet, or another word that the crawls of the shards understand ([Shard.Obey]).
 	What string `json:"what"`
 	To   string `json:"to,omitempty"` // subject of the order, such as a host
-	// Key and Value are for OrderSet: EndPages, EndBytes, EndFailed, EndTime (in seconds) or SetRate (requests per second). 0: no limit.
+	// Key and Value are for OrderSet: EndPages, EndBytes, EndFailed, EndTime (in seconds) or SetRate (requests per second). Value 0: no limit.
 	Key   string  `json:"key,omitempty"`
 	Value float64 `json:"value,omitempty"`
 }
 
 // Orders that nodes handle themselves.
 const (
-	OrderPause  = "pause"  // no more claims; requests in flight end normally
-	OrderResume = "resume" // ends a pause; nodes may work again on a job that is over
-	OrderDrain  = "drain"  // requests in flight end, then the nodes; remaining URLs stay queued
+	OrderPause  = "pause"  // nothing more is requested; requests in flight end normally
+	OrderResume = "resume" // ends a pause; a job that is over continues
+	OrderDrain  = "drain"  // the nodes end after their requests in flight; the remaining URLs stay queued
 	OrderSet    = "set"    // changes a limit of the job
 	OrderGrow   = "grow"   // the job has Value shards, twice as many as before; only [Grow] gives it
 )
@@ -46,12 +46,12 @@ var (
 	ErrTooMany = errors.New("cluster: the job has no room for more orders")
 )
 
-// maxOrders limits the total size of a job's orders in bytes: they are one value in the engine, which each node reads repeatedly.
+// maxOrders limits the total size of a job's orders in bytes: all orders are one value in the engine, which each node reads repeatedly.
 const maxOrders = 512 << 10
 
 // Give adds an order to a job and returns it with its number and time. Orders that are given concurrently are all added, one after the
-// other. The error is ErrOver, ErrFaster, ErrTooMany, ErrNoJob, wraps ErrValue for an invalid order, or is the engine's: then it is
-// unknown whether the order was added, and it can be given again.
+// other. The error is ErrOver, ErrFaster, ErrTooMany or ErrNoJob, or wraps ErrValue for an invalid order. After an error of the engine it
+// is unknown whether the order was added, and it can be given again.
 func Give(ctx context.Context, e Engine, o Order) (Order, error) {
 	j, err := LoadJob(ctx, e)
 	if err != nil {
@@ -98,7 +98,7 @@ func Give(ctx context.Context, e Engine, o Order) (Order, error) {
 	}
 }
 
-// begin ends or resumes the job if that is the order.
+// begin ends the job for OrderDrain, and continues a job that is over for OrderResume.
 func (o *Order) begin(ctx context.Context, e Engine, end string) error {
 	switch {
 	case o.What == OrderDrain:
@@ -112,7 +112,7 @@ func (o *Order) begin(ctx context.Context, e Engine, end string) error {
 	return nil
 }
 
-// LoadOrders returns the orders of a job. It may be stale.
+// LoadOrders returns the orders of a job. The result may be stale.
 func LoadOrders(ctx context.Context, e Registers) ([]Order, error) {
 	all, _, err := loadOrders(ctx, e)
 	return all, err
@@ -129,7 +129,7 @@ func loadOrders(ctx context.Context, e Registers) (all []Order, rev uint64, err 
 	return all, rev, nil
 }
 
-// Paused reports whether a job is paused by its orders.
+// Paused reports whether the last of a job's orders to pause or resume is OrderPause.
 func Paused(all []Order) (paused bool) {
 	for i := range all {
 		switch all[i].What {
@@ -142,7 +142,7 @@ func Paused(all []Order) (paused bool) {
 	return paused
 }
 
-// permits returns an error if an order may not set a value: the rate may not exceed the job's, and the number of pages may only increase.
+// permits returns an error if an order may not set its value: the rate may not exceed the job's, and the number of pages may only increase.
 func (j *Job) permits(now Job, o *Order) error {
 	if !(o.Value >= 0) || o.Value > 1<<53 {
 		return fmt.Errorf("%w: %s is %v: must be a number, 0 for no limit", ErrValue, o.Key, o.Value)
@@ -163,7 +163,7 @@ func (j *Job) permits(now Job, o *Order) error {
 	return nil
 }
 
-// settingOf converts the name of a limit, or of an end by a limit, to the name of a setting.
+// settingOf returns the name of the setting for a limit or for an end of a job, such as max-pages for max_pages.
 func settingOf(key string) string { return strings.ReplaceAll(key, "_", "-") }
 
 func limitText(limit int64) string {
@@ -173,7 +173,7 @@ func limitText(limit int64) string {
 	return strconv.FormatInt(limit, 10)
 }
 
-// under returns the job with the limits set by its orders. No order makes it faster, whoever stored it.
+// under returns the job with the limits set by its orders. No order can raise its rate, whoever stored the order.
 func (j Job) under(all []Order) Job {
 	rate := j.Rate
 	for i := range all {
@@ -198,8 +198,8 @@ func (j Job) under(all []Order) Job {
 	return j
 }
 
-// readOrders applies new orders. If decide is set, it reports whether this node knows all orders given so far: a value that was read
-// may be stale, but one that can be stored again is not (E8).
+// readOrders applies new orders. With decide, it reports whether this node knows all orders given so far: it stores the orders again, which
+// fails if the value read was stale (E8).
 func (n *Node) readOrders(ctx context.Context, decide bool) bool {
 	all, rev, err := loadOrders(ctx, n.engine)
 	if err == nil && decide {
@@ -222,7 +222,7 @@ func (n *Node) readOrders(ctx context.Context, decide bool) bool {
 		}
 	}
 	n.mu.Unlock()
-	for _, s := range shards { // a shard that is opened meanwhile gets the orders before it begins
+	for _, s := range shards { // a shard opened meanwhile gets the orders before its crawl begins
 		s.follow(all)
 	}
 	n.mu.Lock()
@@ -244,24 +244,23 @@ func (n *Node) pause(paused bool) {
 	}
 }
 
-// claiming returns a context for claims, which ends when a pause begins, and a channel that is closed when the pause ends; nil if there
-// is none.
+// claiming returns a context for claims, which ends when a pause begins. In a pause, resumed is closed when the pause ends; else it is nil.
 func (n *Node) claiming() (claims context.Context, resumed <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.claims, n.resumed
 }
 
-// current returns the job with the changes of its orders.
+// current returns the job, with the changes by its orders.
 func (n *Node) current() Job {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.now
 }
 
-// Obey registers f to be called for each order to the job, in order: for existing orders before Obey returns, so that a crawl that
-// calls it before it begins requests nothing that they forbid, and for later ones as they arrive. f must return quickly. Its calls do
-// not overlap. f can ignore pauses, ends and limits of the job: the shard handles them.
+// Obey registers f to be called for each order to the job, in the order of their numbers: for existing orders before Obey returns, for
+// later ones as they arrive. A crawl that calls Obey before it begins requests nothing that existing orders forbid. f must return quickly;
+// its calls do not overlap. f can ignore pauses, ends and limits of the job: the shard handles them.
 func (s *Shard) Obey(f func(o Order)) {
 	s.obeying.Lock()
 	s.obey = f

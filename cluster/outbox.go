@@ -18,8 +18,8 @@ type outbox struct {
 	key  func(weburl.URL) weburl.Key
 }
 
-// sort separates the links of this shard from those of others, by shard. Seeds of other shards are left out, because each shard gets
-// all seeds and queues its own.
+// sort separates the links of this shard from those of other shards. It leaves out seeds of other shards, because each shard gets all seeds
+// and queues its own.
 func (o *outbox) sort(links []frontier.Request) (own []frontier.Request, others map[int][]frontier.Request) {
 	host, shard := "", 0
 	for i := range links {
@@ -47,7 +47,7 @@ func (o *outbox) sort(links []frontier.Request) (own []frontier.Request, others 
 	return own, others
 }
 
-// send sends links to their shards and waits until all are durable there.
+// send sends links to their shards and waits until all of them are durable.
 func (o *outbox) send(ctx context.Context, others map[int][]frontier.Request) error {
 	var calls sync.WaitGroup
 	var mu sync.Mutex
@@ -74,7 +74,7 @@ func (o *outbox) send(ctx context.Context, others map[int][]frontier.Request) er
 	return failed
 }
 
-// sendOne sends links to a shard, together with links of this node's other shards, until they are acknowledged or the lease ends.
+// sendOne sends links to one shard, together with links from this node's other shards, until they are acknowledged or the lease ends.
 func (o *outbox) sendOne(ctx context.Context, shard int, links []frontier.Request, size int) error {
 	if err := o.s.node.batches.send(ctx, o.s, shard, links, size); err != nil {
 		return fmt.Errorf("cluster: shard %d: links to shard %d: %w", o.s.Number, shard, err)
@@ -85,24 +85,24 @@ func (o *outbox) sendOne(ctx context.Context, shard int, links []frontier.Reques
 	return nil
 }
 
-// batches collect the links that the shards of a node send to another shard at nearly the same time, for a single message: to an
-// engine, a message costs far more than its links.
+// batches collects links that several shards of a node send to the same shard at nearly the same time, and sends them as one message: a
+// message costs the engine far more than its links.
 type batches struct {
 	engine Inboxes
 	window func() time.Duration
 
 	mu   sync.Mutex
-	open map[int]*batch // open batches by shard
+	open map[int]*batch // open batches, by destination shard
 }
 
-// batch is a set of links to one shard.
+// batch is a message with links to one shard.
 type batch struct {
 	message
 	to      int
 	size    int
-	waiting int                // number of waiting senders, guarded by batches.mu
+	waiting int                // number of waiting senders; guarded by batches.mu
 	end     context.CancelFunc // cancels the sending
-	sent    chan struct{}      // closed when the sending has ended; then err is set
+	sent    chan struct{}      // closed after the sending, when err is set
 	err     error
 }
 
@@ -126,16 +126,16 @@ func (b *batches) send(ctx context.Context, s *Shard, to int, links []frontier.R
 	}
 }
 
-// join adds links to the open batch for a shard. If there is none, or it is full, it opens one, which is sent after the window.
+// join adds links to the open batch for a shard. If there is none, or it is full, join opens one, which is sent after the time window.
 func (b *batches) join(ctx context.Context, s *Shard, to int, links []frontier.Request, size int) *batch {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x := b.open[to]
-	if x == nil || x.size+size > offerSize { // the goroutine of a full batch sends it
+	if x == nil || x.size+size > offerSize { // a full batch is sent by its own goroutine
 		x = &batch{message: message{from: s.Number, epoch: s.Epoch}, to: to, sent: make(chan struct{})}
 		ctx, x.end = context.WithCancel(context.WithoutCancel(ctx))
 		b.open[to] = x
-		go func() { // leave waits for it
+		go func() { // ends before leave returns to the last sender
 			defer close(x.sent)
 			wait(ctx, b.window())
 			b.mu.Lock()
@@ -172,8 +172,8 @@ func (b *batches) shut(x *batch) {
 	}
 }
 
-// sentLinks remembers links that other shards have, so that a link on every page of a site is not sent each time. It has room for a few
-// million links, and forgets the oldest.
+// sentLinks remembers links that other shards have, so that a link found on every page of a site is not sent each time. It has room for
+// about a million links, and replaces old ones.
 type sentLinks struct {
 	seed maphash.Seed
 	mu   sync.Mutex
@@ -199,7 +199,7 @@ func (c *sentLinks) find(k weburl.Key) (*[sentWays]sentLink, uint64) {
 	return &c.sets[h%uint64(len(c.sets))], h
 }
 
-// has reports whether the link was sent with that depth or a smaller one.
+// has reports whether the link was sent with this depth or a smaller one.
 func (c *sentLinks) has(k weburl.Key, depth int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 // retry is the pause before an append without an answer is repeated.
 const retry = 200 * time.Millisecond
 
-// owner appends to the journal of a shard that this node owns, until another node takes it over. It is the disk.Journal of the shard's
-// store.
+// owner appends to the journal of a shard that this node owns, until another node takes the shard over. It implements disk.Journal for the
+// shard's store.
 type owner struct {
 	engine Engine
 	shard  int
@@ -25,15 +25,15 @@ type owner struct {
 	ctx    context.Context // ends with the process
 	opened uint64          // sequence of the record that made the node the owner
 
-	turn chan struct{} // held by the goroutine that appends; no lock is held meanwhile
+	turn chan struct{} // held by the goroutine that appends; no mutex is held meanwhile
 	last uint64        // last sequence of the journal; guarded by turn
 	err  error         // error that prevents further appends; guarded by turn
 
-	under stores // appends and commits in progress
+	under stores // appends and commits in progress, with their start
 
 	mu     sync.Mutex
-	mark   uint64    // sequence of the last group
-	latest time.Time // when the last record was sent
+	mark   uint64    // sequence of the last record with a group
+	latest time.Time // when the last acknowledged record was sent
 	bytes  int64     // bytes of groups since the last snapshot
 }
 
@@ -73,7 +73,7 @@ func (o *owner) Append(group []byte) (disk.Mark, error) {
 	return disk.Mark{Seq: o.last, Nonce: n}, nil
 }
 
-// beat appends a sign of life, which records whether the shard was idle when mark was its last group.
+// beat appends a sign of life. It records the shard as idle only if no group was appended after mark.
 func (o *owner) beat(idle bool, probe, mark uint64) error {
 	o.turn <- struct{}{}
 	defer func() { <-o.turn }()
@@ -83,7 +83,7 @@ func (o *owner) beat(idle bool, probe, mark uint64) error {
 	return err
 }
 
-// marked returns the sequence of the last group.
+// marked returns the sequence of the last record with a group.
 func (o *owner) marked() uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,14 +102,14 @@ func (o *owner) close() error {
 	return err
 }
 
-// grown returns the bytes of the journal since the last snapshot.
+// grown returns the bytes of groups in the journal since the last snapshot.
 func (o *owner) grown() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.bytes
 }
 
-// shrunk subtracts bytes that a snapshot covers.
+// shrunk subtracts the bytes that a snapshot covers.
 func (o *owner) shrunk(by int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,7 +123,7 @@ func (o *owner) quiet() time.Duration {
 	return time.Since(o.latest)
 }
 
-// append appends a record and waits until it is stored, or the lease ends. The caller must have the turn.
+// append appends a record and waits until it is stored, or the lease ends. The caller must hold o.turn.
 func (o *owner) append(k kind, body []byte) (Nonce, error) {
 	if o.err != nil {
 		return Nonce{}, o.err
@@ -142,7 +142,7 @@ func (o *owner) append(k kind, body []byte) (Nonce, error) {
 	return n, nil
 }
 
-// appended records that a record is stored.
+// appended updates the state after a record was stored.
 func (o *owner) appended(seq uint64, sent time.Time) {
 	o.last = seq
 	o.lease.renew(sent)
@@ -151,11 +151,11 @@ func (o *owner) appended(seq uint64, sent time.Time) {
 	o.latest = sent
 }
 
-// patience limits the wait for an answer to the first attempt of an append. Each further attempt waits twice as long: data lost with a
+// patience is the time after which the first attempt of an append is repeated. Each further attempt gets twice as long. So data lost with a
 // connection or a server is resent in time, and a slow engine is not overloaded.
 const patience = time.Second
 
-// insist repeats an append until its outcome is known or no time is left.
+// insist repeats an append until its outcome is known or left returns no more time.
 func insist(ctx context.Context, e Engine, shard int, n Nonce, data []byte, last uint64, left func(now time.Time) time.Duration) (uint64, error) {
 	for most := patience; ; most *= 2 {
 		d := left(time.Now())
@@ -179,7 +179,7 @@ func insist(ctx context.Context, e Engine, shard int, n Nonce, data []byte, last
 	}
 }
 
-// stores tracks calls that store data and wait for the engine. The zero value tracks none.
+// stores tracks the calls that store data and wait for the engine.
 type stores struct {
 	mu    sync.Mutex
 	last  uint64
@@ -203,7 +203,7 @@ func (w *stores) begin() (end func()) {
 	}
 }
 
-// longest returns the waiting time of the oldest call, 0 if there is none.
+// longest returns for how long the oldest call has waited, 0 if there is none.
 func (w *stores) longest(now time.Time) (d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,21 +11,21 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// rateKey is the register of the total rate.
+// rateKey is the key of the register of the total rate.
 const rateKey = "r:all"
 
-// lastTokens is the register of the total rate: the tokens that were reserved last.
+// lastTokens is the register of the total rate. It describes the tokens that were reserved last.
 type lastTokens struct {
-	End int64         `json:"end"` // time of the next possible token, by the engine's clock
-	Gap time.Duration `json:"gap"` // interval before End
+	End int64         `json:"end"` // time after the reserved tokens, by the engine's clock
+	Gap time.Duration `json:"gap"` // interval between the tokens
 	By  party         `json:"by"`  // party that reserved them
 }
 
 // tokenTime limits the lifetime of a rate token.
 const tokenTime = time.Second
 
-// tokens holds a process's tokens for the total rate, for crawls with one interval. It reserves several at a time, for successive
-// times. After tokens of a crawl with another interval, the longer interval counts.
+// tokens holds a process's tokens for the total rate, for crawls with the same interval. It reserves several tokens at a time, for
+// successive times. If the last tokens had another interval, the longer interval separates them from the new ones.
 type tokens struct {
 	gap time.Duration
 	now chan struct{} // held by the goroutine that asks the engine for more
@@ -33,11 +33,11 @@ type tokens struct {
 	mu   sync.Mutex
 	next time.Time // time of the next reserved token
 	left int
-	told time.Time // last time that was returned to a waiting request
-	by   party     // party whose tokens precede the reserved ones
+	told time.Time // last time that take returned to a waiting request
+	by   party     // party that reserved the tokens before these
 }
 
-// tokens returns those for an interval.
+// tokens returns the tokens for an interval.
 func (k *Clocks) tokens(gap time.Duration) *tokens {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -49,7 +49,7 @@ func (k *Clocks) tokens(gap time.Duration) *tokens {
 	return r
 }
 
-// tokensFor is the time for which tokens are reserved at once.
+// tokensFor is the length of time for which tokens are reserved at once.
 const tokensFor = 250 * time.Millisecond
 
 // take takes a token for a request, which must begin before the token expires. The error is a *politeness.NotYet.
@@ -115,7 +115,7 @@ func (r *tokens) fetch(ctx context.Context, k *Clocks, me party) error {
 		first := max(k.late(), last.End+int64(max(0, r.gap-last.Gap)))
 		end := first + int64(n)*int64(r.gap)
 		life := time.Duration(end-k.early()) + clockRemember
-		b, _ = json.Marshal(lastTokens{end, r.gap, me}) // marshalling it cannot fail
+		b, _ = json.Marshal(lastTokens{end, r.gap, me}) // marshalling this cannot fail
 		if _, err = k.store.StoreClock(ctx, rateKey, b, rev, life); err == nil {
 			r.mu.Lock()
 			r.next, r.left, r.by = k.local(first), n, last.By

@@ -9,20 +9,20 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// kind is the kind of a record of a journal.
+// kind is the type of a journal's record.
 type kind uint8
 
 // Kinds of records. Their numbers are stored.
 const (
-	kindOpen  kind = 1 // from here on, a node owns the shard
+	kindOpen  kind = 1 // a node has become the owner
 	kindGroup kind = 2 // a group of the shard's store, or its last part
 	kindPart  kind = 3 // a part of a group
 	kindBeat  kind = 4 // a sign of life of the owner
 	kindClose kind = 5 // the owner has given the shard back
 )
 
-// Versions of a record. Nodes of version 0.2.0 and before write and know the first one only, so they take no shard whose last record is of
-// the second: see [Node.upgrade].
+// Versions of a record. Nodes of version 0.2.0 and before know only oldVersion. So they do not take a shard whose last record has the newer
+// version: see [Node.upgrade].
 const (
 	oldVersion    = 1
 	recordVersion = 2
@@ -33,9 +33,9 @@ type record struct {
 	kind  kind
 	epoch uint64 // epoch of the owner, starting at 1
 	node  string
-	at    time.Time // by the owner's clock
+	at    time.Time // when it was written, by the owner's clock
 	body  []byte
-	old   bool // it is of oldVersion
+	old   bool // whether the record has oldVersion
 }
 
 var errRecord = errors.New("cluster: a record of the journal is damaged, or a newer version wrote it")
@@ -64,7 +64,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// decoder decodes values from the front of b. When one is missing, it sets bad, and all further values are zero.
+// decoder decodes values from the front of b. If a value is missing, it sets bad, and all further values are zero.
 type decoder struct {
 	b   []byte
 	bad bool
@@ -118,7 +118,7 @@ func (d *decoder) text() string {
 // partSize limits the bytes of a compressed group in one record.
 const partSize = 512 << 10
 
-// split compresses a group and cuts it into the bodies of records. All but the last are parts.
+// split compresses a group and cuts it into the bodies of records: the last becomes a kindGroup record, the others kindPart.
 func split(group []byte) (bodies [][]byte) {
 	b := s2.Encode(nil, group)
 	for len(b) > partSize {
@@ -128,7 +128,7 @@ func split(group []byte) (bodies [][]byte) {
 	return append(bodies, b)
 }
 
-// maxGroup is the maximum size of a group that is accepted: a call of a store has at most 1 GiB.
+// maxGroup limits the decompressed size of a group that is read. A store writes at most 1 GiB in a call.
 const maxGroup = 2 << 30
 
 // join is the inverse of split.
@@ -145,8 +145,8 @@ func join(b []byte) ([]byte, error) {
 
 // beat is the body of a record with a sign of life.
 type beat struct {
-	mark  uint64 // sequence of the last group
-	idle  bool   // nothing is queued, waiting, claimed or unsent
+	mark  uint64 // sequence of the last record with a group
+	idle  bool   // the shard has no URLs that are queued, waiting or claimed, and no unsent links
 	probe uint64 // last probe read from the inbox
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// maxRobots limits the stored size of a robots.txt file in bytes. Each crawl requests larger ones itself.
+// maxRobots limits the size of a robots.txt file that is stored, in bytes. Larger ones are requested by each crawl.
 const maxRobots = 900 << 10
 
-// Robots implements politeness.Sharing. It asks the engine, which takes at most a few seconds. Without an answer the file must be
-// requested: that needs a turn, and there is none while the engine is unreachable.
+// Robots implements politeness.Sharing. It asks the engine, for at most a few seconds. Without an answer, the crawl must request the file
+// itself; for that it needs a turn, which it cannot get while the engine is unreachable.
 func (k *Clocks) Robots(key politeness.RobotsKey) (politeness.RobotsFile, bool) {
 	ctx, cancel := context.WithTimeout(k.ctx, 2*patience)
 	defer cancel()
@@ -36,7 +36,7 @@ func (k *Clocks) Robots(key politeness.RobotsKey) (politeness.RobotsFile, bool) 
 	return f, ok && !f.Fetched.After(now) && f.Until.After(now)
 }
 
-// KeepRobots implements politeness.Sharing. It converts times to the engine's clock. A file that cannot be stored is requested again.
+// KeepRobots implements politeness.Sharing. It converts times to the engine's clock. A file that cannot be stored will be requested again.
 func (k *Clocks) KeepRobots(key politeness.RobotsKey, f politeness.RobotsFile) {
 	stored, origin := make(chan struct{}), key.Origin
 	k.mu.Lock()
@@ -65,8 +65,8 @@ func robotsName(key politeness.RobotsKey) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// account returns the ID of an account in the engine. The account may be a digest of a password: the ID must not allow readers to test
-// many guesses.
+// account returns the ID of an account for the engine. The account may be a digest of a password, so computing an ID is slow: readers of
+// the engine cannot test many guesses.
 func (k *Clocks) account(digest string) string {
 	if digest == "" {
 		return ""
@@ -75,7 +75,7 @@ func (k *Clocks) account(digest string) string {
 		return name.(string) //nolint:forcetypeassert // nothing else is stored
 	}
 	b, err := pbkdf2.Key(sha256.New, digest, []byte("robots.txt accounts"), 200_000, 16)
-	if err != nil { // only for invalid parameters
+	if err != nil { // happens only for invalid parameters
 		n := newNonce()
 		b = n[:]
 	}

@@ -29,38 +29,38 @@ type Shard struct {
 	owner    *owner
 	store    *disk.Store
 	outbox   outbox
-	pages    *pages       // nil without Limits.Pages
+	pages    *pages       // nil if the job has no Limits.Pages
 	snapSize atomic.Int64 // size of the last snapshot
 	snapping atomic.Bool
 	tasks    sync.WaitGroup // snapshots in progress
 
-	arrived atomic.Int64 // messages since the last read of the inbox, as far as the engine has reported
+	arrived atomic.Int64 // number of messages that the engine has reported since the last read of the inbox
 
 	// Used only by the reader of the inbox.
-	looked  time.Time // when it was last read to its end; zero: it must be read again
+	looked  time.Time // when the inbox was last read to its end; zero: it must be read again
 	dropped uint64    // messages up to this sequence were removed from the engine
-	dropAt  time.Time // time of the last removal
+	dropAt  time.Time // time of the last removal of messages
 
 	end  context.Context // ends when nothing more may be claimed
 	stop context.CancelFunc
 
 	obeying sync.Mutex
-	obey    func(Order) // nil: the crawl handles no orders
-	obeyed  int         // number of orders passed to it
+	obey    func(Order) // called for each order; nil: the crawl handles none
+	obeyed  int         // number of orders passed to obey
 
-	committing chan struct{} // held while the crawl commits visits
+	committing chan struct{} // held by the goroutine that commits visits
 
 	mu       sync.Mutex
-	started  bool // the crawl has made a claim
+	started  bool // the crawl has called Claim
 	inFlight map[*politeness.Turn]bool
 	changed  chan struct{} // closed and replaced when something was queued
-	inbox    uint64        // sequence up to which the inbox was read
+	inbox    uint64        // sequence up to which messages were read from the inbox
 	probe    uint64        // last probe read
-	count    func() Counts // may be nil
-	describe func() []byte // may be nil
+	count    func() Counts // set by Count; may be nil
+	describe func() []byte // set by Describe; may be nil
 }
 
-// openShard opens the store of a shard that was taken over.
+// openShard opens the store of a shard that this node has taken over.
 func (n *Node) openShard(o *owner) (*Shard, error) {
 	root := filepath.Join(n.dir, strconv.Itoa(o.shard))
 	s := &Shard{
@@ -93,7 +93,7 @@ func (n *Node) openShard(o *owner) (*Shard, error) {
 	return s, nil
 }
 
-// storeConfig returns the configuration of a shard's queue, with its part of the node's memory.
+// storeConfig returns the configuration of the shard's queue, with the shard's part of the node's memory.
 func (n *Node) storeConfig() disk.Config {
 	n.mu.Lock()
 	parts := max(1, n.share)
@@ -112,8 +112,8 @@ func (n *Node) storeConfig() disk.Config {
 	return c
 }
 
-// Sink returns a sink for the files of this ownership: it must be a new one, in Shard.Dir. Its offset is committed under its name and
-// the epoch, so that later owners do not cut files of earlier ones.
+// Sink returns a sink that wraps the given one, which must be new and write in Shard.Dir. Its offset is committed under the sink's name and
+// the epoch, so that later owners do not truncate files of earlier ones.
 func (s *Shard) Sink(to sink.Sink) sink.Sink {
 	return &namedSink{to, cmp.Or(to.Name(), "sink") + "@" + strconv.FormatUint(s.Epoch, 10)}
 }
@@ -130,7 +130,7 @@ func (s *namedSink) Name() string { return s.name }
 // Job returns the shard's job.
 func (s *Shard) Job() Job { return s.node.job }
 
-// Entries of the shard in its store.
+// Names under which the shard stores its own values in its store.
 const (
 	ownerName   = "cluster"
 	offsetInbox = "inbox"
@@ -139,7 +139,7 @@ const (
 // Fence implements politeness.Config.Fence: it returns [ErrLease] when nothing may be sent for the shard any more.
 func (s *Shard) Fence() error { return s.owner.lease.check() }
 
-// Frontier returns the shard's queue. Links to other shards are sent before a commit with their page takes effect. Claim returns
+// Frontier returns the shard's queue. Links to other shards are sent before the commit of their page takes effect. Claim returns
 // frontier.ErrDrained when the job is over or the node gives the shard back.
 func (s *Shard) Frontier() frontier.Durable { return &queue{s.store, s} }
 
@@ -179,14 +179,14 @@ func (q *queue) Settle(ctx context.Context, c frontier.Claim, t frontier.Settlem
 	if err := q.Store.Settle(ctx, c, t); err != nil {
 		return err
 	}
-	if q.s.pages != nil { // a durable crawl settles pages only with a commit, so this is not a page
+	if q.s.pages != nil { // not a page: pages are settled only by Commit
 		q.s.pages.end(1, 0)
 	}
 	return nil
 }
 
-// Commit implements frontier.Durable. Data for other shards is durable before the commit: if this process ends in between, the pages
-// are fetched again, and the links sent again.
+// Commit implements frontier.Durable. Links to other shards, and pauses learned for their hosts, are durable before the commit: if this
+// process ends in between, the pages are fetched again, and the links sent again.
 func (q *queue) Commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
 	defer q.s.owner.under.begin()()
 	all, changed := map[int][]frontier.Request{}, false
@@ -212,7 +212,7 @@ func (q *queue) Commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 	return q.s.commit(ctx, mine, c)
 }
 
-// commit commits to the store, with the count of pages.
+// commit commits to the store, with the number of pages.
 func (s *Shard) commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
 	pages := 0
 	for i := range ends {
@@ -223,7 +223,7 @@ func (s *Shard) commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 	if len(ends) == 0 {
 		return s.store.Commit(ctx, nil, c)
 	}
-	s.committing <- struct{}{} // no lock is held while waiting
+	s.committing <- struct{}{} // no mutex is held while waiting
 	defer func() { <-s.committing }()
 	if s.pages != nil && pages > 0 {
 		_, spent := s.pages.granted()
@@ -242,7 +242,7 @@ func (s *Shard) commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 	return nil
 }
 
-// Room implements frontier.Frontier. Another shard's room is not known.
+// Room implements frontier.Frontier. The room of another shard is unknown and reported as unlimited.
 func (q *queue) Room(host string) (urls int, bytes int64) {
 	if q.s.node.job.Shard(host) != q.s.Number {
 		return math.MaxInt, math.MaxInt64
@@ -296,8 +296,8 @@ func (q *queue) Claim(ctx context.Context) (frontier.Claim, error) {
 	}
 }
 
-// secure waits until a third of the lease is left. While nothing can be stored, information from responses would be lost for the next
-// owner. The error is ErrLease or the context's.
+// secure waits until the lease has at least a third of the TTL left. While nothing can be stored, no request may begin: what its response
+// says would be lost for the next owner. The error is ErrLease or the context's.
 func (s *Shard) secure(ctx context.Context) error {
 	ttl := s.node.job.TTL
 	for {
@@ -314,7 +314,7 @@ func (s *Shard) secure(ctx context.Context) error {
 	}
 }
 
-// claim calls the store's Claim, which also ends when nothing more may be claimed, and with the context claims.
+// claim calls the store's Claim. The call also ends, with ErrDrained, when nothing more may be claimed or the context claims ends.
 func (q *queue) claim(ctx, claims context.Context) (frontier.Claim, error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -327,7 +327,7 @@ func (q *queue) claim(ctx, claims context.Context) (frontier.Claim, error) {
 	return c, err
 }
 
-// look records that the crawl has begun, and returns a channel that is closed when something is queued.
+// look records that the crawl has begun. It returns a channel that is closed when something is queued, and whether the crawl must end.
 func (s *Shard) look() (changed <-chan struct{}, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,10 +15,10 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// DefaultSnapshotSize is the growth of a journal in bytes after which the owner stores a snapshot and trims it.
+// DefaultSnapshotSize is the default of Config.SnapshotSize, in bytes.
 const DefaultSnapshotSize = 64 << 20
 
-// pointer names the latest snapshot of a shard. It is a register that only moves forward.
+// pointer is a register that names the latest snapshot of a shard. Seq never decreases.
 type pointer struct {
 	Seq  uint64 // sequence of the last group in the snapshot
 	File string
@@ -38,7 +38,7 @@ func loadPointer(ctx context.Context, e Registers, shard int) (p pointer, rev ui
 	return p, rev, nil
 }
 
-// snapshotDue reports whether the journal has grown enough since the last snapshot for another one.
+// snapshotDue reports whether the journal has grown enough since the last snapshot to store another one.
 func (s *Shard) snapshotDue() bool {
 	most := s.node.SnapshotSize
 	if most <= 0 {
@@ -47,8 +47,8 @@ func (s *Shard) snapshotDue() bool {
 	return s.owner.grown() > max(most, s.snapSize.Load()/2)
 }
 
-// snapshot stores a snapshot of the shard's store, and trims the journal up to it. It is valid even if the owner changes meanwhile,
-// because the store contains only groups of the journal. After a failure the next attempt repeats it.
+// snapshot stores a snapshot of the shard's store, and trims the journal up to it. A snapshot is valid even if the owner changes meanwhile,
+// because the store contains only groups of the journal. A failed snapshot is repeated later.
 func (s *Shard) snapshot(ctx context.Context) error {
 	dir := filepath.Join(filepath.Dir(s.Dir), "snapshot")
 	defer os.RemoveAll(dir) //nolint:errcheck // removed before the next one
@@ -83,7 +83,7 @@ func (s *Shard) snapshot(ctx context.Context) error {
 	return s.node.engine.Delete(ctx, before)
 }
 
-// point makes p the latest snapshot, unless there is a later one, and returns the previous one.
+// point makes p the latest snapshot, unless there is a later one, and returns the file of the previous snapshot.
 func (s *Shard) point(ctx context.Context, p pointer) (before string, err error) {
 	was, rev, err := loadPointer(ctx, s.node.engine, s.Number)
 	if err != nil {
@@ -106,11 +106,11 @@ func (s *Shard) putDir(ctx context.Context, name, dir string) (size int64, err e
 	counted := &counter{w: w}
 	s.tasks.Go(func() { _ = w.CloseWithError(pack(counted, dir)) })
 	err = s.node.engine.Put(ctx, name, r)
-	_ = r.CloseWithError(err) // lets the packer end
+	_ = r.CloseWithError(err) // lets the goroutine that packs end
 	return counted.n.Load(), err
 }
 
-// counter counts the bytes written.
+// counter counts the bytes written to w.
 type counter struct {
 	w io.Writer
 	n atomic.Int64
@@ -122,7 +122,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// pack writes a directory that contains only regular files as a tar archive.
+// pack writes the files of a directory to w as a tar archive. The directory must contain only regular files.
 func pack(w io.Writer, dir string) error {
 	t := tar.NewWriter(w)
 	files, err := os.ReadDir(dir)
@@ -156,7 +156,7 @@ func packFile(t *tar.Writer, path string) error {
 	return err
 }
 
-// restore fills dir, which must not exist, with the latest snapshot of a shard. Without a snapshot it does nothing.
+// restore fills dir, which must not exist, with the latest snapshot of a shard. It does nothing if there is none.
 func restore(ctx context.Context, e Engine, shard int, dir string) error {
 	p, rev, err := loadPointer(ctx, e, shard)
 	if err != nil || rev == 0 {

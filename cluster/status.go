@@ -14,14 +14,14 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// Status describes the present state of a job, as far as the engine and the owners of its shards report it.
+// Status describes the present state of a job, as far as the engine and the owners of the shards report it.
 type Status struct {
 	Job    Job    // with the limits set by its orders
 	End    string // one of the constants below; "": the job is not over
 	Nodes  []NodeStatus
 	Shards []ShardStatus // one for each shard, in order
 	Left   int64         // part of Limits.Pages that is not granted to a shard yet
-	Orders []Order       // of the operator, in order
+	Orders []Order       // orders of the operator, by number
 	// Unstored is the reason why the engine stores nothing at present, such as lack of disk space; nil if it stores.
 	Unstored error
 }
@@ -29,44 +29,44 @@ type Status struct {
 // Reasons for the end of a job.
 const (
 	EndDone    = "done"       // all pages were crawled
-	EndStopped = "stopped"    // by Stop
-	EndPages   = "max_pages"  // by Limits.Pages; the others accordingly
-	EndBytes   = "max_bytes"  //
-	EndFailed  = "max_errors" //
-	EndTime    = "max_time"   //
+	EndStopped = "stopped"    // by OrderDrain
+	EndPages   = "max_pages"  // by Limits.Pages
+	EndBytes   = "max_bytes"  /// by Limits.Bytes
+	EndFailed  = "max_errors" /// by Limits.Failed
+	EndTime    = "max_time"   /// by Limits.Time
 )
 
 // NodeStatus holds a node's statements about itself.
 type NodeStatus struct {
 	Name  string
-	Live  bool      // it gave a sign of life within the TTL, as far as this machine's clock is right
-	At    time.Time // time of its last sign of life, by its clock
-	Clock Offset    // offset of its clock from the engine's
-	// Orders is the number of the last order that it applies.
+	Live  bool      // the node gave a sign of life within the TTL, if this machine's clock is right
+	At    time.Time // time of the node's last sign of life, by the node's clock
+	Clock Offset    // offset of the node's clock from the engine's
+	// Orders is the number of the last order that the node applies.
 	Orders int
-	// Refuses is the reason why the node does not work on the job; "": it does, or did.
+	// Refuses is the reason why the node does not work on the job; "" if it works or worked on it.
 	Refuses string
 }
 
 // ShardStatus describes the owner and the state of a shard.
 type ShardStatus struct {
 	Number int
-	Node   string    // owner according to the last record; "": it never had one
+	Node   string    // owner according to the last record; "": the shard never had one
 	Epoch  uint64    // epoch according to the last record
-	Closed bool      // its owner has given it back
-	Last   time.Time // when its owner wrote the last record, by the engine's clock
-	// DeadLetters is the number of messages of its inbox that no owner could read, counted up to 1,000. The links in them are lost.
+	Closed bool      // the owner has given the shard back
+	Last   time.Time // when the owner wrote the last record, by the engine's clock
+	// DeadLetters is the number of messages in the inbox that no owner could read, counted up to 1,000. Their links are lost.
 	DeadLetters int
 	// Answered reports whether the owner has answered, so that the fields below are current. Otherwise they are zero.
 	Answered bool
 	Idle     bool // nothing is queued or in progress
 	Queue    frontier.Stats
 	Counts   Counts
-	Granted  int64 // with Limits.Pages: total of pages that it may fetch, including those fetched
-	Lag      int64 // growth of its journal in bytes since the last snapshot: what a new owner would have to read
+	Granted  int64 // with Limits.Pages: number of pages that the shard may fetch, including those already fetched
+	Lag      int64 // growth of the journal since the last snapshot, in bytes, which a new owner would have to read
 }
 
-// Counts are sums over all owners of a shard, for [Shard.Count].
+// Counts are totals of a shard's crawls, by all of its owners, for [Shard.Count].
 type Counts struct {
 	Pages    int64
 	Requests int64
@@ -80,7 +80,7 @@ func LoadEnd(ctx context.Context, e Registers) (string, error) {
 	return string(b), err
 }
 
-// ReadStatus asks the engine, and the owners of all shards. An owner that does not answer within a few seconds is not an error.
+// ReadStatus asks the engine and the owners of all shards for the status. Owners that do not answer within a few seconds are no error.
 func ReadStatus(ctx context.Context, e Engine) (s Status, err error) {
 	if s.Job, err = LoadJob(ctx, e); err != nil {
 		return s, err
@@ -116,21 +116,21 @@ func Probe(ctx context.Context, e Registers) error {
 	if err == nil {
 		_, err = e.Store(ctx, registerProbe, nil, rev)
 	}
-	if errors.Is(err, ErrConflict) { // another caller has stored it
+	if errors.Is(err, ErrConflict) { // another caller has just stored it, so the engine works
 		return nil
 	}
 	return err
 }
 
-// collected records how far a job was completely collected.
+// collected records up to which orders and commits a job was completely collected.
 type collected struct {
-	Orders  int      // number of orders before that
-	Commits []uint64 // by shard: place of the last collected commit in its journal
+	Orders  int      // number of the job's orders when the collection began
+	Commits []uint64 // by shard: sequence of the last collected commit in the journal
 }
 
-// NoteCollected records that a job that is over was completely collected. orders is the number of its orders before that, and commits has
-// the place of the last commit in each shard's journal that was collected. The record is valid until there is another order, since a
-// resumed job must be collected again, or another commit, such as of a node that had not ended yet.
+// NoteCollected records that a job that is over was completely collected. orders is the number of the job's orders before the collection.
+// commits has, for each shard, the sequence in the journal of the last commit that was collected. The record becomes invalid with another
+// order, since a resumed job must be collected again, or with another commit, such as one of a node that had not ended yet.
 func NoteCollected(ctx context.Context, e Registers, orders int, commits []uint64) error {
 	_, rev, err := e.Load(ctx, registerCollected)
 	if err != nil {
@@ -161,7 +161,7 @@ func IsCollected(ctx context.Context, e Engine) (bool, error) {
 	return true, nil
 }
 
-// commitsAfter reports whether a journal has a commit after a place.
+// commitsAfter reports whether a journal has a commit after the sequence place.
 func commitsAfter(ctx context.Context, e Journals, shard int, place uint64) (bool, error) {
 	for x, err := range e.Read(ctx, shard, place) {
 		if errors.Is(err, ErrTrimmed) {
@@ -188,10 +188,10 @@ func readNodes(ctx context.Context, e Registers, ttl time.Duration) (all []NodeS
 	return all, err
 }
 
-// readers limits the shards that are read concurrently.
+// readers limits the number of shards that are read concurrently.
 const readers = 32
 
-// eachShard calls f with each number of a shard, some at once, and returns when all calls have.
+// eachShard calls f with the number of each shard, for several concurrently, and returns when all calls have returned.
 func eachShard(shards int, f func(shard int)) {
 	var calls sync.WaitGroup
 	turn := make(chan struct{}, readers)
@@ -239,10 +239,10 @@ func readShard(ctx context.Context, e Engine, shard int) (s ShardStatus, err err
 		a.Last, a.Closed = s.Last, s.Closed && a.Epoch <= s.Epoch
 		return a, nil
 	}
-	return s, nil // it has no owner at present
+	return s, nil // the shard has no owner at present
 }
 
-// maxCounted limits the dead letters of a shard that are counted.
+// maxCounted limits the number of dead letters of a shard that are counted.
 const maxCounted = 1000
 
 func countAside(ctx context.Context, e DeadLetters, shard int) (n int, err error) {
@@ -260,11 +260,11 @@ func countAside(ctx context.Context, e DeadLetters, shard int) (n int, err error
 // questionStatus asks the owner of a shard for its state: the answer is a ShardStatus in JSON.
 var questionStatus = []byte{1, 4, 0, 0, 0}
 
-// questionSheet asks the owner of a shard for the result of Describe's function.
+// questionSheet asks the owner of a shard for the result of the function given to Describe.
 var questionSheet = []byte{1, 5, 0, 0, 0}
 
-// Describe registers f to be called for the shard's sheet ([ReadSheets]). f must be quick, safe for concurrent use, and return at most
-// 100 KiB, in a format of the user's choice.
+// Describe registers f, which returns the shard's sheet for [ReadSheets]. f must be quick, safe for concurrent use, and return at most 100
+// KiB, in a format of the caller's choice.
 func (s *Shard) Describe(f func() []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -281,7 +281,7 @@ func (s *Shard) sheet() []byte {
 	return f()
 }
 
-// ReadSheets asks the owners of all shards for the sheets of their crawls. It returns one for each shard, in order; nil if the owner
+// ReadSheets asks the owners of all shards for the sheets of their crawls. It returns one sheet for each shard, in order; nil if the owner
 // does not answer within two seconds.
 func ReadSheets(ctx context.Context, e Questions, shards int) [][]byte {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
@@ -295,7 +295,7 @@ func ReadSheets(ctx context.Context, e Questions, shards int) [][]byte {
 	return all
 }
 
-// serve answers questions to the shard. Without a lease it returns nothing.
+// serve answers questions for the shard. Without a lease it returns nil.
 func (s *Shard) serve(question []byte) []byte {
 	if s.Fence() != nil {
 		return nil
@@ -313,7 +313,7 @@ func (s *Shard) serve(question []byte) []byte {
 	return b
 }
 
-// status is the answer to a question for it.
+// status returns the shard's state, as the answer to questionStatus.
 func (s *Shard) status() ShardStatus {
 	idle, _ := s.idle()
 	a := ShardStatus{
@@ -326,8 +326,8 @@ func (s *Shard) status() ShardStatus {
 	return a
 }
 
-// Count registers f to be called for the counts of the shard's crawl so far, including pages of earlier owners: for [ReadStatus], and
-// for the job's Limits. f must be quick and safe for concurrent use.
+// Count registers f, which returns the counts of the shard's crawls so far, including those of earlier owners. [ReadStatus] and the job's
+// Limits use the counts. f must be quick and safe for concurrent use.
 func (s *Shard) Count(f func() Counts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

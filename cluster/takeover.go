@@ -10,10 +10,10 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// ErrJournal is wrapped by errors about a journal that no correct engine can have.
+// ErrJournal is wrapped by errors about an inconsistent journal, such as no correct engine can have.
 var ErrJournal = errors.New("cluster: the journal contradicts itself")
 
-// takeOver makes this node the owner of a shard with the given last record. The error is ErrFenced if another node was first.
+// takeOver makes this node the owner of a shard whose last record is last. The error is ErrFenced if another node was first.
 func takeOver(ctx context.Context, e Engine, shard int, node string, ttl time.Duration, last Entry) (*owner, error) {
 	epoch := uint64(1)
 	if last.Seq != 0 {
@@ -36,7 +36,7 @@ func takeOver(ctx context.Context, e Engine, shard int, node string, ttl time.Du
 	return o, nil
 }
 
-// follow updates the copy in dir up to the owner's OPEN record. A directory that is not a copy of this journal is replaced.
+// follow updates the copy in dir up to the record that made this node the owner. If dir is not a copy of this journal, it is replaced.
 func (o *owner) follow(dir string, c disk.Config) error {
 	k, err := o.followed(dir, c)
 	if err != nil {
@@ -45,8 +45,8 @@ func (o *owner) follow(dir string, c disk.Config) error {
 	return k.Close()
 }
 
-// Follow updates the copy of a shard's queue in dir to the end of its journal, without owning the shard. dir must be the directory of
-// such a copy, or not exist. The copy shows what the crawl has committed. The caller must close it.
+// Follow updates the copy of a shard's queue in dir to the end of the shard's journal, without owning the shard. dir must be a copy made by
+// Follow, or not exist. The copy has the state that the crawl has committed. The caller must close it.
 func Follow(ctx context.Context, e Engine, shard int, dir string, c disk.Config) (*disk.Copy, error) {
 	last, err := e.Last(ctx, shard)
 	if err != nil {
@@ -62,7 +62,7 @@ func Follow(ctx context.Context, e Engine, shard int, dir string, c disk.Config)
 	return k, nil
 }
 
-// followed is like follow, and leaves the copy open.
+// followed does the same as follow, but leaves the copy open and returns it.
 func (o *owner) followed(dir string, c disk.Config) (*disk.Copy, error) {
 	k, err := o.followFrom(dir, c)
 	for range 8 { // the pointer to the latest snapshot may be stale
@@ -82,7 +82,7 @@ func (o *owner) followed(dir string, c disk.Config) (*disk.Copy, error) {
 	return k, err
 }
 
-// errOtherCopy means that the directory is not a copy of the journal, or lacks records that were trimmed.
+// errOtherCopy means that the directory is not a copy of this journal, or that records after its state were trimmed.
 var errOtherCopy = errors.New("cluster: not a copy of this journal")
 
 func (o *owner) followFrom(dir string, c disk.Config) (*disk.Copy, error) {
@@ -104,18 +104,18 @@ func (o *owner) followFrom(dir string, c disk.Config) (*disk.Copy, error) {
 // follower applies a journal's groups to a copy.
 type follower struct {
 	copy  *disk.Copy
-	at    disk.Mark // position of the copy at the beginning
-	open  uint64    // sequence of the record to stop at
+	at    disk.Mark // last group in the copy at the beginning
+	open  uint64    // sequence of the last record to apply
 	epoch uint64
-	known bool // the journal has the copy's last group
+	known bool // the copy's last group was found in the journal
 	parts []byte
-	bytes int64 // bytes of groups
+	bytes int64 // total bytes of the groups read
 }
 
 func (f *follower) read(ctx context.Context, e Engine, shard int) error {
 	after := uint64(0)
 	if f.at.Seq > 0 {
-		after = f.at.Seq - 1 // read its last record again: the nonce tells whether it is the same journal
+		after = f.at.Seq - 1 // read the copy's last group again: its nonce shows whether it is the same journal
 	}
 	for x, err := range e.Read(ctx, shard, after) {
 		if errors.Is(err, ErrTrimmed) {
@@ -179,16 +179,15 @@ func (f *follower) group(b []byte, at disk.Mark) error {
 var ErrOldNodes = errors.New("cluster: nodes of version 0.2.0 or before may own shards of the job, and cannot see requests of this version: stop " +
 	"them; this node waits until all have ended, and half a minute more")
 
-// oldRest is the time without any request by nodes of an earlier version after which this version requests pages. The longest pauses of
-// single hosts are stored with the queues.
+// oldRest is the time that must pass after the last possible request by nodes of an earlier version before this version requests pages.
+// Longer pauses of single hosts are stored with the queues.
 const oldRest = 30 * time.Second
 
-// upgrade reports whether no node of version 0.2.0 or before can own a shard. There the owners of shards kept the clocks of addresses
-// and domains; now the engine does. Nodes of both kinds at once would each keep the pauses, but not together.
+// upgrade reports whether no node of version 0.2.0 or before can own a shard. In those versions, the owners of shards kept the clocks of
+// addresses and domains; now the engine does. If nodes of both kinds worked at once, each kind would keep the pauses only for itself.
 //
-// When no shard has had an owner for oldRest, upgrade takes over each shard and gives it back: nodes of those versions cannot read the
-// new record, so they do not take the shard. Only the journals decide. An earlier version that takes a shard meanwhile begins the wait
-// anew.
+// When no shard has had an owner for oldRest, upgrade takes over each shard and gives it back: nodes of the old versions cannot read the
+// new record, so they do not take the shard. Only the journals decide. If an old node takes a shard meanwhile, the wait starts again.
 func (n *Node) upgrade(ctx context.Context) bool {
 	if n.upgraded {
 		return true
@@ -232,5 +231,5 @@ func (n *Node) upgrade(ctx context.Context) bool {
 			return false
 		}
 	}
-	return false // the next look finds out whether all are
+	return false // the next call of look finds out whether all shards are upgraded
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// Sharing implements politeness.Config.Shared for the shard's crawl: it takes the clocks of hosts, addresses and domains that all
-// crawls on the engine share, and applies the total rate of all crawls that have one.
+// Sharing implements politeness.Config.Shared for the shard's crawl. It uses the clocks of hosts, addresses and domains that all crawls on
+// the engine share, and applies the total rate of the job, if it has one.
 func (s *Shard) Sharing() politeness.Sharing { return turns{s.node.clocks, s} }
 
-// turns are the turns of a shard's crawl.
+// turns implements politeness.Sharing for a shard's crawl.
 type turns struct {
 	*Clocks
 	s *Shard
@@ -52,7 +52,7 @@ func (t turns) take(q *politeness.Turn) error {
 	return nil
 }
 
-// Done implements politeness.Sharing. The previous owner has stored the state with which the shard's gate begins.
+// Done implements politeness.Sharing. Before the crawl begins it stores nothing: the previous owner has stored the state of the gate.
 func (t turns) Done(q *politeness.Turn, owed politeness.Owed) {
 	t.s.mu.Lock()
 	had, crawls := t.s.inFlight[q], t.s.started
@@ -78,7 +78,7 @@ func (t turns) Leave(gate string) {
 	t.Clocks.Leave(gate)
 }
 
-// enter waits, at most a second, until the node may have another request in flight.
+// enter waits, for at most a second, until the node may have another request in flight, and reports whether it may.
 func (n *Node) enter() bool {
 	if n.flight == nil {
 		return true
@@ -99,8 +99,8 @@ func (n *Node) exit() {
 	}
 }
 
-// heard returns a *politeness.NotYet if storing takes longer than a reachable engine needs: information from a response, such as a
-// Retry-After, might then be lost for the next owner.
+// heard returns a *politeness.NotYet if storing takes longer than a reachable engine needs: otherwise information from a response, such as
+// a Retry-After, might be lost for the next owner.
 func (s *Shard) heard() error {
 	if s.owner.under.longest(time.Now()) < s.node.job.storeTime() {
 		return nil
@@ -108,5 +108,5 @@ func (s *Shard) heard() error {
 	return notYet(time.Now().Add(retry), ledger.ClauseEngine)
 }
 
-// storeTime limits the duration of a commit or another append during which requests may begin.
+// storeTime returns the duration of a commit or another append up to which new requests may begin.
 func (j *Job) storeTime() time.Duration { return max(patience, j.TTL/10) }

@@ -11,16 +11,16 @@ import (
 
 // Job is the storage of one cluster job under test, with operations on it for tests.
 type Job struct {
-	// Connect returns a connection of another node.
+	// Connect returns a new connection, as from another node.
 	Connect func(t *testing.T) cluster.Engine
-	// Restart ends all of the engine and starts it again with its disks. nil: it cannot be restarted.
+	// Restart stops the whole engine and starts it again with its disks. nil: the engine cannot be restarted.
 	Restart func(t *testing.T)
 	// GoBack makes the journal of a shard lose its last record, although it was acknowledged. nil: E10 is skipped.
 	GoBack func(t *testing.T, shard int)
-	// Beside returns a connection to another job on the same engine.
+	// Beside returns a connection to a different job on the same engine.
 	Beside func(t *testing.T) cluster.Engine
-	// Flaky returns the connection of another node on which many calls get no answer, whether they took effect or not. nil: contexts
-	// end calls instead.
+	// Flaky returns the connection of another node on which many calls get no answer, whether they took effect or not. nil: the suite ends
+	// some calls by their contexts instead.
 	Flaky func(t *testing.T) cluster.Engine
 }
 
@@ -28,11 +28,11 @@ type Job struct {
 type Options struct {
 	Virtual bool // run each test in a testing/synctest bubble
 
-	// Parallel runs the tests in parallel, after the one that calls Job.Restart, so that jobs may share servers.
+	// Parallel runs the tests in parallel, after the one that calls Job.Restart. Then jobs may share servers.
 	Parallel bool
 }
 
-// Run tests the jobs that open makes. Each test opens a new one.
+// Run runs the suite. Each test calls open for a new job.
 func Run(t *testing.T, open func(t *testing.T) Job, o Options) {
 	t.Helper()
 	each(func(name string, check func(*kit)) {
@@ -56,7 +56,7 @@ func Run(t *testing.T, open func(t *testing.T) Job, o Options) {
 // restart is the test that calls Job.Restart.
 const restart = "E2 a restart keeps what was acknowledged"
 
-// each calls test for each test of the suite, with its name, which begins with the clause.
+// each calls test for each test of the suite. The name of a test begins with its clause.
 func each(test func(name string, check func(*kit))) {
 	test("E1 one Append of many wins", oneAppendWins)
 	test("E1 an old expectation is fenced", oldExpectationIsFenced)

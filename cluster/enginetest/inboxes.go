@@ -42,7 +42,7 @@ func inboxKeepsOrder(k *kit) {
 	k.holds("the other inbox", k.inbox(7, 0), "x")
 }
 
-// asideStays checks that messages put aside by two owners are stored once, and stay when the inbox is dropped.
+// asideStays checks that a message put aside by two owners is stored once, and stays when the inbox is dropped.
 func asideStays(k *kit) {
 	k.holds("what was put aside at first", k.aside(2))
 	for i := range 3 {

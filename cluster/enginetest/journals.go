@@ -53,7 +53,7 @@ func journalsAreApart(k *kit) {
 	a := k.append(1, "a1", 0)
 	b := k.append(2, "b1", 0)
 	a = k.append(1, "a2", a)
-	k.append(9, "c1", 0) // in another group of shards
+	k.append(9, "c1", 0) // shard 9 may be stored in another group
 	k.append(2, "b2", b)
 	k.append(1, "a3", a)
 	k.holds("journal 1", k.read(1, 0), "a1", "a2", "a3")
@@ -125,14 +125,14 @@ func nonceIsStoredOnce(k *kit) {
 	k.holds("the journal", k.read(0, 0), "once", "twice")
 }
 
-// unknownOutcome checks appends without an outcome: one node appends through a bad connection and repeats those calls; another one
-// takes the journal over now and then. The journal must have exactly the records that were acknowledged to either.
+// unknownOutcome checks appends without an outcome: one node appends through a bad connection and repeats the calls without an outcome;
+// from time to time another node takes the journal over. The journal must have exactly the records that were acknowledged to either.
 func unknownOutcome(k *kit) {
 	var want []string
 	last, fenced := uint64(0), 0
 	e := k.flaky()
 	for i := range 30 {
-		if i%7 == 6 { // the other node, from a possibly stale view
+		if i%7 == 6 { // the other node takes over, with a possibly stale view
 			text := fmt.Sprintf("other %d", i)
 			last = k.append(0, text, last)
 			want = append(want, text)
@@ -164,7 +164,7 @@ func (k *kit) flaky() cluster.Engine {
 	return impatient{k.job.Connect(k.t)}
 }
 
-// impatient ends some calls before they are answered.
+// impatient cancels some calls before they are answered.
 type impatient struct{ cluster.Engine }
 
 func (i impatient) Append(ctx context.Context, shard int, n cluster.Nonce, data []byte, last uint64) (uint64, error) {

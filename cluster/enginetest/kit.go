@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// tb is the part of testing.TB that checks need. The suite's own tests use it to see a check fail.
+// tb is the part of testing.TB that checks need. The suite's own tests implement it to observe that a check fails.
 type tb interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -47,7 +47,7 @@ func (k *kit) append(shard int, data string, last uint64) uint64 {
 	return seq
 }
 
-// write appends that many records and returns their sequences.
+// write appends n records and returns their sequences.
 func (k *kit) write(shard, n int) (seqs []uint64) {
 	k.Helper()
 	last := uint64(0)
@@ -58,7 +58,7 @@ func (k *kit) write(shard, n int) (seqs []uint64) {
 	return seqs
 }
 
-// read returns the records of a journal after a sequence.
+// read returns the records of a journal after the given sequence.
 func (k *kit) read(shard int, after uint64) (all []cluster.Entry) {
 	k.Helper()
 	for e, err := range k.e.Read(k.ctx, shard, after) {
@@ -114,7 +114,7 @@ func (k *kit) is(what string, err, want error) {
 	}
 }
 
-// soon waits until ok returns true. Where reads are stale, this may take a moment.
+// soon waits until ok returns true. Where reads may be stale, this may take a moment.
 func (k *kit) soon(what string, ok func() bool) {
 	k.Helper()
 	for range 100 {

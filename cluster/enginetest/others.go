@@ -41,7 +41,7 @@ func oneStoreWins(k *kit) {
 	}
 }
 
-// loaded checks a register. A read may be stale for a moment.
+// loaded checks the value and revision of a register. A read may be stale for a moment.
 func (k *kit) loaded(name, want string, rev uint64) {
 	k.Helper()
 	k.soon("Load of "+name, func() bool {
@@ -100,7 +100,7 @@ func oneClockWins(k *kit) {
 	}
 }
 
-// era waits for the era of the clocks. An engine that creates their streams may have to elect leaders first.
+// era waits until the engine returns the era of the clocks. An engine that creates streams for them may have to elect leaders first.
 func (k *kit) era(c cluster.ClockStore) (era uint64) {
 	k.Helper()
 	k.soon("Era", func() bool {
@@ -124,7 +124,7 @@ func clocksAreShared(k *kit) {
 	k.soon("LoadClock by another job", func() bool {
 		v, r, err := theirs.LoadClock(k.ctx, key)
 		seen = seen || err == nil && string(v) == "x" && r == rev
-		return seen || err == nil && r == 0 // it has expired already on a slow machine
+		return seen || err == nil && r == 0 // on a slow machine it may have expired already
 	})
 	k.soon("the end of a clock", func() bool {
 		v, r, err := theirs.LoadClock(k.ctx, key)

@@ -14,33 +14,33 @@ type clocks struct {
 	mu    sync.Mutex
 	seq   uint64
 	era   uint64
-	since time.Time // beginning of the era
+	since time.Time // when the era began
 	is    map[string]common
 	files map[string]common // robots.txt files
 	size  int               // total bytes of files
 	limit int               // maximum of size
 }
 
-// common is a clock.
+// common is a clock or a robots.txt file.
 type common struct {
 	value []byte
 	rev   uint64
 	ends  time.Time
-	was   *common // value before the last store, for stale reads
+	was   *common // previous value, for stale reads
 }
 
 func newClocks() *clocks {
 	return &clocks{era: 1, is: map[string]common{}, files: map[string]common{}, limit: 64 << 20}
 }
 
-// NewJob returns the data of another, empty job on the same engine.
+// NewJob returns the Server of a new, empty job on the same engine.
 func (s *Server) NewJob() *Server {
 	x := New()
 	x.clocks = s.clocks
 	return x
 }
 
-// LoseClocks loses the clocks that all jobs share, like an engine whose servers are all restarted.
+// LoseClocks removes the clocks that all jobs share, as if all servers of the engine were restarted.
 func (s *Server) LoseClocks() {
 	c := s.clocks
 	c.mu.Lock()

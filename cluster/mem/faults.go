@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Faults holds the probability, from 0 to 1, of each fault in the calls of a connection.
+// Faults holds the probabilities, from 0 to 1, of the faults in the calls of a connection, and their times.
 type Faults struct {
 	Seed    uint64
-	Latency time.Duration // maximum latency is twice this, in each direction together
+	Latency time.Duration // maximum delay in each direction
 	Lost    float64       // the call does not arrive
 	Unheard float64       // the call takes effect, but its answer is lost
 	Stale   float64       // a read returns an earlier value
-	Timeout time.Duration // after which a call without an answer is given up; 0: 2 s
+	Timeout time.Duration // time after which a call without an answer is given up; 0: 2 s
 }
 
 // ErrTimeout is returned by calls without an answer: it is unknown whether they took effect.
@@ -24,7 +24,7 @@ var ErrTimeout = errors.New("mem: no answer in time")
 // faults is the state of a connection.
 type faults struct {
 	mu     sync.Mutex
-	calls  int    // calls until then is called
+	calls  int    // number of half calls until the function then is called
 	then   func() // may be nil
 	is     Faults
 	rng    *rand.Rand
@@ -38,7 +38,7 @@ func newFaults() *faults {
 	return f
 }
 
-// Misbehave makes calls go wrong from now on.
+// Misbehave sets the faults of all later calls.
 func (c *Conn) Misbehave(f Faults) { c.f.set(f) }
 
 func (f *faults) set(to Faults) {
@@ -50,7 +50,7 @@ func (f *faults) set(to Faults) {
 	f.is, f.rng = to, rand.New(rand.NewPCG(to.Seed, 99))
 }
 
-// Cut cuts the connection, or restores it. While it is cut, no call arrives, and questions to this node get no answer.
+// Cut cuts the connection, or restores it. While it is cut, no call reaches the server, and questions to this node get no answer.
 func (c *Conn) Cut(cut bool) {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
@@ -70,7 +70,7 @@ func (f *faults) skewed() time.Duration {
 	return f.skew
 }
 
-// CutAt cuts the connection at a future call, counted from 0, before the call takes effect, or after it if after is set. Then it calls
+// CutAt cuts the connection at a future call, counted from 0: before the call takes effect or, if after is set, after it did. Then it calls
 // f. So a test can kill a process between any two steps.
 func (c *Conn) CutAt(call int, after bool, f func()) {
 	c.f.mu.Lock()
@@ -85,7 +85,7 @@ func (c *Conn) CutAt(call int, after bool, f func()) {
 	}
 }
 
-// step counts half a call.
+// step counts one half of a call: its arrival, or its answer.
 func (f *faults) step() {
 	f.mu.Lock()
 	then := f.then
@@ -124,7 +124,7 @@ func (f *faults) fate() fate {
 	return x
 }
 
-// stale returns the age of the value that a read returns, in writes.
+// stale returns how old the value of a read is, as a number of writes.
 func (f *faults) stale() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,7 +18,7 @@ type Server struct {
 	seq       uint64 // last sequence of all journals and inboxes
 	journals  map[int]*log
 	inboxes   map[int]*log
-	aside     map[int]*log // put aside from inboxes
+	aside     map[int]*log // messages of inboxes that were put aside
 	registers map[string]*register
 	files     map[string][]byte
 	answers   map[int][]*answer
@@ -29,10 +29,10 @@ type Server struct {
 // log is a journal or an inbox.
 type log struct {
 	entries []cluster.Entry
-	history []cluster.Entry // all records ever appended
+	history []cluster.Entry // all entries ever added
 	last    uint64
 	trimmed uint64                   // greatest sequence that was trimmed
-	nonces  map[cluster.Nonce]uint64 // sequences of all records ever appended
+	nonces  map[cluster.Nonce]uint64 // sequences of all records ever appended, by nonce
 }
 
 type register struct {
@@ -89,7 +89,7 @@ func (s *Server) add(l *log, n cluster.Nonce, data []byte) {
 	l.history = append(l.history, l.entries[len(l.entries)-1])
 }
 
-// lastBut returns the record that is many before the last record of a journal, 0 for the last one.
+// lastBut returns the record of a journal that has many records after it; 0 returns the last record.
 func (s *Server) lastBut(shard, many int) cluster.Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Server) lastBut(shard, many int) cluster.Entry {
 	return l.entries[max(0, len(l.entries)-1-many)]
 }
 
-// after returns the entries behind a sequence.
+// after returns the entries after a sequence, and whether some of them were trimmed.
 func (s *Server) after(logs map[int]*log, shard int, after uint64) (all []cluster.Entry, trimmed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// Access configures the mutual authentication of servers and clients. Secrets are in files, so that command lines contain none.
+// Access configures the authentication of clients and servers to each other. Secrets are in files, so that command lines contain none.
 type Access struct {
-	// Creds is a file with NATS credentials (a JWT and its key), or with one line that is a token or "user:password". It is refused if
-	// others than its owner can read it. An exception is a file of root that the group of a process of another user may read.
+	// Creds is a file with NATS credentials (a JWT and its key), or with a single line: a token or "user:password". The file is refused if
+	// others than its owner can read it, except a file of root for a process of another user: that user's group may read it.
 	Creds string
 	// CA is a file with the certificates (PEM) of the authorities for the servers' certificates. "": those of the system.
 	CA string
@@ -23,7 +23,7 @@ type Access struct {
 	Cert, Key string
 }
 
-// Secret returns the contents of Creds if they are a token, or a user and a password.
+// Secret returns the contents of Creds if the file has a token, or a user and a password.
 func (a Access) Secret() (user, password, token string, err error) {
 	if a.Creds == "" {
 		return "", "", "", nil

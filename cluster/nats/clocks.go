@@ -16,9 +16,9 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// Clocks are the clocks that all jobs of some servers share. It implements cluster.ClockStore. The servers keep clocks in memory,
-// because they are stored several times for each request and expire within a minute. A message without an expiry among them shows
-// whether they were lost; a stream on disk counts how often.
+// Clocks gives access to the clocks that all jobs on some servers share. It implements cluster.ClockStore. The servers keep clocks in
+// memory, because clocks are stored several times for each request and expire within a minute. Beside them there is a message that never
+// expires: if it is missing, the clocks were lost. A stream on disk counts how often that happened.
 type Clocks struct {
 	js    jetstream.JetStream
 	close func() // nil: the connection belongs to an Engine
@@ -31,11 +31,11 @@ const (
 	clockStream  = "AMBLE_CLOCKS"
 	eraStream    = "AMBLE_ENGINE"
 	robotsStream = "AMBLE_ROBOTS"
-	clockPrefix  = "amble.$clocks." // cannot be the name of a job
+	clockPrefix  = "amble.$clocks." // "$clocks" cannot be the name of a job
 	robotsPrefix = "amble.$robots."
 	eraSubject   = "amble.$engine.era"
 
-	robotsMax = 64 << 20 // total bytes of all robots.txt files
+	robotsMax = 64 << 20 // maximum total bytes of all robots.txt files
 )
 
 // ConnectClocks connects to the clocks of servers, for a crawl that is not a cluster job. It ignores Config.Job and Shards.
@@ -74,7 +74,7 @@ func (k *Clocks) StoreClock(ctx context.Context, key string, value []byte, rev u
 	return k.store(ctx, clockStream, clockPrefix+clockToken(key), value, rev, lifetime(life))
 }
 
-// lifetime returns an option that removes a message after a time, in whole seconds.
+// lifetime returns an option that lets the server remove a message after life, in whole seconds.
 func lifetime(life time.Duration) jetstream.PublishOpt {
 	return jetstream.WithMsgTTL(max(time.Second, life.Round(time.Second)+time.Second))
 }
@@ -83,12 +83,12 @@ func lifetime(life time.Duration) jetstream.PublishOpt {
 func (k *Clocks) LoadRobots(ctx context.Context, name string) ([]byte, error) {
 	b, _, err := k.load(ctx, robotsStream, robotsPrefix+name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil, nil // nothing is stored yet
+		return nil, nil // the stream is made when the first file is stored
 	}
 	return b, err
 }
 
-// StoreRobots implements cluster.RobotsStore. The first one makes the stream.
+// StoreRobots implements cluster.RobotsStore. The first call creates the stream.
 func (k *Clocks) StoreRobots(ctx context.Context, name string, file []byte, life time.Duration) error {
 	_, err := k.stream(ctx, robotsStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -121,7 +121,7 @@ func clockToken(key string) string {
 	return b.String()
 }
 
-// stream returns a stream. It looks up each stream once.
+// stream returns the stream of that name. It looks up each stream only once.
 func (k *Clocks) stream(ctx context.Context, name string) (jetstream.Stream, error) {
 	k.mu.Lock()
 	s := k.streams[name]
@@ -177,14 +177,14 @@ func (k *Clocks) store(ctx context.Context, stream, subject string, value []byte
 
 func clocksFailed(err error) error { return fmt.Errorf("nats: the clocks of the engine: %w", err) }
 
-// mark records since when the clocks exist.
+// mark is a message that records the era of the clocks and when it began.
 type mark struct {
 	Era   uint64    `json:"era"`
-	Since time.Time `json:"since,omitzero"` // when the loss of the earlier ones was noticed
+	Since time.Time `json:"since,omitzero"` // when the loss of earlier clocks was noticed; zero: none were lost
 }
 
-// beginTime is the time that a process has to begin an era. It first increments the era on disk, and then stores the mark among the
-// clocks.
+// beginTime is the time for which other processes wait for the one that begins an era. That process first increments the era on disk, and
+// then stores the mark among the clocks.
 const beginTime = time.Second
 
 // Era implements cluster.ClockStore. It creates missing streams.
@@ -220,8 +220,8 @@ func (k *Clocks) Era(ctx context.Context) (era uint64, since time.Time, err erro
 	return 0, since, clocksFailed(cluster.ErrConflict)
 }
 
-// begin begins a new era, because there is no mark among the clocks. The error is ErrConflict if another process may be doing so: it
-// incremented the era less than within ago.
+// begin begins a new era, because the clocks have no mark. The error is ErrConflict if another process may be doing so, because the era was
+// incremented less than the time within ago.
 func (k *Clocks) begin(ctx context.Context, within time.Duration) error {
 	counted, err := k.last(ctx, eraStream, eraSubject)
 	if err != nil {
@@ -252,7 +252,7 @@ func (k *Clocks) begin(ctx context.Context, within time.Duration) error {
 	return err
 }
 
-// createClocks makes the streams of the clocks.
+// createClocks creates the streams of the clocks.
 func (k *Clocks) createClocks(ctx context.Context) error {
 	return k.create(ctx,
 		jetstream.StreamConfig{Name: eraStream, Subjects: []string{eraSubject}, Storage: jetstream.FileStorage, Discard: jetstream.DiscardNew, MaxBytes: -1},
@@ -262,7 +262,7 @@ func (k *Clocks) createClocks(ctx context.Context) error {
 		})
 }
 
-// create creates streams of values by subject, on three servers if there are as many.
+// create creates streams that keep a value for each subject, on three servers if there are that many.
 func (k *Clocks) create(ctx context.Context, all ...jetstream.StreamConfig) error {
 	for _, s := range all {
 		s.Retention, s.MaxMsgs, s.MaxMsgsPerSubject = jetstream.LimitsPolicy, -1, 1
@@ -279,7 +279,7 @@ func (k *Clocks) create(ctx context.Context, all ...jetstream.StreamConfig) erro
 	return nil
 }
 
-// Now implements cluster.Clock: the time of the leader of the clocks' stream.
+// Now implements cluster.Clock: it returns the time of the server that leads the clocks' stream.
 func (k *Clocks) Now(ctx context.Context) (time.Time, error) {
 	s, err := k.js.Stream(ctx, clockStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {

@@ -15,20 +15,20 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// Maximum size of the parts in which a file is stored, each as an object. The client sends a whole object before it waits for the first
-// acknowledgement, while servers that sync each write accept few at a time; and it must read an object within a single timeout. The
-// object with the file's own name is empty, and its metadata name the parts. If they name none, the object is the whole file.
+// partSize is the maximum size of a part of a file. Each part is an object, because the client sends a whole object before it waits for the
+// first acknowledgement, while servers that sync each write accept few at a time, and because it must read an object within a single
+// timeout. The file's main object is empty, and its metadata name the parts. Without this metadata, the main object is the whole file.
 const partSize = 8 << 20
 
 // Keys in the metadata of a file's main object.
 const (
-	metaSet   = "amble-set"   // the parts are named by the file, this value and a number
+	metaSet   = "amble-set"   // the name of a part consists of the file's name, this value and a number
 	metaParts = "amble-parts" // number of parts
 )
 
 // parts names the parts of a file.
 type parts struct {
-	name string // name of the file and of this version
+	name string // name of the file, and of the set of parts
 	n    int
 }
 
@@ -48,7 +48,7 @@ func (e *Engine) Put(ctx context.Context, name string, r io.Reader) error {
 	}
 	meta := map[string]string{metaSet: set, metaParts: strconv.Itoa(p.n)}
 	if err := e.put(ctx, jetstream.ObjectMeta{Name: name, Metadata: meta}, nil); err != nil {
-		return err // it may have been stored nevertheless
+		return err // the object may have been stored nevertheless
 	}
 	e.deleteParts(ctx, before)
 	return nil
@@ -59,7 +59,7 @@ func (e *Engine) putParts(ctx context.Context, p *parts, r *bufio.Reader) error 
 		if _, err := r.Peek(1); errors.Is(err, io.EOF) {
 			return nil
 		}
-		p.n++ // count parts that may be incomplete, too
+		p.n++ // counted first, so that deleteParts removes an incomplete part, too
 		if err := e.put(ctx, jetstream.ObjectMeta{Name: p.part(p.n - 1)}, io.LimitReader(r, cmp.Or(e.c.part, partSize))); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (e *Engine) put(ctx context.Context, m jetstream.ObjectMeta, r io.Reader) e
 // partTimeouts is the maximum time to send or read a part, in multiples of Config.Timeout.
 const partTimeouts = 12
 
-// deleteParts removes parts as far as it can. Remaining ones only take up space.
+// deleteParts removes parts if possible. Those that remain only take up space.
 func (e *Engine) deleteParts(ctx context.Context, p parts) {
 	for i := range p.n {
 		_ = e.remove(ctx, p.part(i))
@@ -92,7 +92,7 @@ func (e *Engine) remove(ctx context.Context, name string) error {
 	return e.failed(err)
 }
 
-// partsOf returns the parts of a file; none if it is a single object. The error may be cluster.ErrNotFound.
+// partsOf returns the parts of a file; none if the file is a single object. The error may be cluster.ErrNotFound.
 func (e *Engine) partsOf(ctx context.Context, name string) (p parts, err error) {
 	info, err := e.snap.GetInfo(ctx, name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
@@ -125,9 +125,9 @@ func (e *Engine) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 type fileReader struct {
 	e      *Engine
 	ctx    context.Context
-	next   func(i int) string // returns the name of a part
+	next   func(i int) string // returns the name of part i
 	i, n   int
-	part   io.ReadCloser // nil: between two parts
+	part   io.ReadCloser // part being read; nil between two parts
 	cancel context.CancelFunc
 }
 

@@ -16,12 +16,10 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// ErrServer is wrapped by errors about unusable servers: they cannot be reached, refuse the credentials, are too old, or have no
-// JetStream.
+// ErrServer is wrapped by errors about unusable servers: unreachable, refusing the credentials, too old, or without JetStream.
 var ErrServer = errors.New("nats: the servers cannot be used")
 
-// Away reports whether an error of this package is temporary, or goes away when an operator repairs the servers: too few of them can be
-// reached, or they have no disk space.
+// Away reports whether an error of this package is temporary, or ends when an operator repairs the servers or frees disk space on them.
 func Away(err error) bool {
 	for _, passing := range []error{
 		errAway, context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrConnectionClosed, nats.ErrDisconnected,
@@ -35,7 +33,7 @@ func Away(err error) bool {
 	return errors.As(err, &api) && api.Code >= http.StatusInternalServerError && api.ErrorCode != jetstream.JSErrCodeJetStreamNotEnabledForAccount
 }
 
-// errAway is the error for unreachable servers.
+// errAway is the error for servers that cannot be reached.
 var errAway = errors.New("is a server running there?")
 
 // Check connects to the servers. If they cannot be used, the error gives the reason and a remedy.
@@ -47,7 +45,7 @@ func Check(ctx context.Context, c Config) error {
 	return err
 }
 
-// Find returns c with the number of shards with which its job was created. The error wraps ErrServer, ErrNoJob or cluster.ErrNoJob.
+// Find returns c with Shards set to the number with which the job was created. The error wraps ErrServer, ErrNoJob or cluster.ErrNoJob.
 func Find(ctx context.Context, c Config) (Config, error) {
 	e, err := reach(ctx, c)
 	if err != nil {
@@ -65,7 +63,7 @@ func Find(ctx context.Context, c Config) (Config, error) {
 	return c, err
 }
 
-// reach connects to a server and checks it.
+// reach connects to a server and checks that it can be used.
 func reach(ctx context.Context, c Config) (*Engine, error) {
 	c.Shards = max(1, c.Shards)
 	if err := c.validate(); err != nil {
@@ -92,7 +90,8 @@ const patience = 20 * time.Second
 // noLeader is the error code of servers that have had no leader for some time.
 const noLeader = 10008
 
-// answers tests whether JetStream works. Servers without a leader do not answer at first, even once they have one, so it asks repeatedly.
+// answers checks that JetStream works. It repeats requests, because servers without a leader do not answer them, even if they elect one
+// later.
 func (e *Engine) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.c.patience, patience))
 	defer cancel()
@@ -121,7 +120,7 @@ func unreachable(c Config, err error) error {
 	return fmt.Errorf("%w: no connection to %s: %w", ErrServer, c.URLs, errAway)
 }
 
-// atLeast compares version numbers, such as "2.12.1-RC.2".
+// atLeast reports whether a version, such as "2.12.1-RC.2", is not older than major.minor.
 func atLeast(version string, major, minor int) bool {
 	part := strings.SplitN(version, ".", 3)
 	if len(part) < 2 {

@@ -14,12 +14,12 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// Stored is a job that the servers store.
+// Stored describes a job on the servers.
 type Stored struct {
 	Name   string
-	Whole  bool      // false: its creation or deletion was interrupted, and only Delete is possible
-	Shards int       // 0 unless it is whole
-	End    string    // why the job ended; "": it has not, or it is not Whole
+	Whole  bool      // false if the creation or deletion was interrupted: then only Delete is possible
+	Shards int       // number of shards; 0 if the job is not whole
+	End    string    // why the job ended; "": it has not ended, or is not whole
 	Bytes  uint64    // size of its streams, without replicas
 	Made   time.Time // creation time of its first stream
 }
@@ -27,9 +27,9 @@ type Stored struct {
 // streamName matches the names of a job's streams, with the job's name and the kind of stream.
 var streamName = regexp.MustCompile(`^(?:AMBLE_([A-Za-z0-9_-]+)_(CTL|DEAD|LOG_\d+|IN_\d+)|OBJ_AMBLE_([A-Za-z0-9_-]+)_SNAP)$`)
 
-// List returns the jobs on the servers, by name. It ignores c.Job. Errors are those of [Check].
+// List returns the jobs on the servers, sorted by name. It ignores c.Job. The errors are those of [Check].
 func List(ctx context.Context, c Config) ([]Stored, error) {
-	c.Job = "list" // it names the connection
+	c.Job = "list" // only the name of the connection
 	e, err := reach(ctx, c)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func List(ctx context.Context, c Config) ([]Stored, error) {
 	return all, nil
 }
 
-// describe reads the job's registers.
+// describe sets the fields of x that are stored in the job's registers.
 func (e *Engine) describe(ctx context.Context, x *Stored) error {
 	of := *e
 	of.c.Job = x.Name
@@ -113,7 +113,7 @@ func Delete(ctx context.Context, c Config) error {
 	if len(all) == 0 {
 		return fmt.Errorf("%w: %s on %s", ErrNoJob, c.Job, c.URLs)
 	}
-	slices.Sort(all) // AMBLE_…_CTL sorts first: without it, the rest of a job does not count as a job
+	slices.Sort(all) // AMBLE_…_CTL is deleted first: a job without this stream is not whole
 	for _, name := range all {
 		if err := e.js.DeleteStream(ctx, name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return e.failed(fmt.Errorf("stream %s: %w", name, err))

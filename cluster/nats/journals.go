@@ -15,10 +15,10 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// headerPrev holds the sequence of the previous record, so that readers notice missing ones.
+// headerPrev is a header with the sequence of the previous record, by which readers notice missing records.
 const headerPrev = "Amble-Prev"
 
-// attempts is the number of times that an Append is repeated while the servers have not decided who was first.
+// attempts is the maximum number of attempts of an Append while the servers have not decided which of several Appends was first.
 const attempts = 50
 
 func (e *Engine) log(shard int) (jetstream.Stream, string) {
@@ -52,8 +52,8 @@ func (e *Engine) Append(ctx context.Context, shard int, n cluster.Nonce, data []
 
 var errUndecided = errors.New("nats: the servers have not decided who was first")
 
-// decide finds out the outcome of an Append whose expectation was wrong, 0 if it is not known yet. The record after the expected one
-// belongs to the first appender, whatever came later.
+// decide returns the sequence of an Append that was refused for its expected sequence but had succeeded before; 0 if the outcome is not
+// known yet. The record after the expected one belongs to the first appender, whatever came later.
 func (e *Engine) decide(ctx context.Context, s jetstream.Stream, subject, id string, last uint64) (uint64, error) {
 	m, err := s.GetMsg(ctx, last+1, jetstream.WithGetMsgSubject(subject))
 	switch {
@@ -74,7 +74,7 @@ func (e *Engine) decide(ctx context.Context, s jetstream.Stream, subject, id str
 	return 0, nil
 }
 
-// wrongSequence reports whether a server expected another sequence. Streams with replicas have a code of their own.
+// wrongSequence reports whether a server expected another sequence. Streams with replicas have a separate error code for that.
 func wrongSequence(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
@@ -143,7 +143,7 @@ func (e *Engine) Read(ctx context.Context, shard int, after uint64) iter.Seq2[cl
 	}
 }
 
-// follows returns an error if records are missing before this one. first marks the first record that is read.
+// follows returns an error if records are missing between the sequence at and m. first marks the first record that is read.
 func follows(m message, at uint64, first bool) error {
 	switch {
 	case m.prev <= at && first, m.prev == at:
@@ -154,13 +154,13 @@ func follows(m message, at uint64, first bool) error {
 	return fmt.Errorf("nats: the record behind %d is missing: %d is behind %d", at, m.Seq, m.prev)
 }
 
-// message is an Entry, with the sequence of the one before it.
+// message is an Entry with the sequence of the previous record.
 type message struct {
 	cluster.Entry
 	prev uint64
 }
 
-// messages yields the messages of a subject in a stream after a sequence, up to the last present one.
+// messages yields the messages of a subject after a sequence, up to the last message present at the start.
 func (e *Engine) messages(ctx context.Context, s jetstream.Stream, subject string, after uint64) iter.Seq2[message, error] {
 	return func(yield func(message, error) bool) {
 		last, err := s.GetLastMsgForSubject(ctx, subject)
@@ -190,11 +190,11 @@ func (e *Engine) messages(ctx context.Context, s jetstream.Stream, subject strin
 	}
 }
 
-// attemptsToRead is the number of times that a consumer without deliveries is replaced: its server may be down.
+// attemptsToRead is how many times in a row a consumer that delivers nothing is replaced: its server may be down.
 const attemptsToRead = 3
 
-// fetch calls f with the messages after a sequence, until f returns false. It reads through a new consumer and removes it: the servers
-// would keep it until its inactivity timeout, in a log that all of them replay when they start.
+// fetch calls f with the messages after a sequence, until f returns false. It reads through a new consumer and then deletes it: otherwise
+// the servers keep it until its inactivity timeout, in a log that all of them replay when they start.
 func (e *Engine) fetch(ctx context.Context, s jetstream.Stream, subject string, after uint64, f func(message) bool) error {
 	c, err := s.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		FilterSubject: subject, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
@@ -206,7 +206,7 @@ func (e *Engine) fetch(ctx context.Context, s jetstream.Stream, subject string, 
 	for next := uint64(1); ; {
 		to, more, err := e.fetchSome(ctx, c, next, f)
 		if err != nil {
-			return err // unreachable servers cannot remove it
+			return err // servers that cannot be reached cannot delete the consumer either
 		}
 		if !more {
 			return s.DeleteConsumer(ctx, c.CachedInfo().Name)
@@ -215,11 +215,11 @@ func (e *Engine) fetch(ctx context.Context, s jetstream.Stream, subject string, 
 	}
 }
 
-// fetchSome calls f with some messages, starting at the consumer's next one.
+// fetchSome calls f with some messages, and returns the number of the consumer's next message. next is the number of the first one.
 func (e *Engine) fetchSome(ctx context.Context, c jetstream.Consumer, next uint64, f func(message) bool) (_ uint64, more bool, err error) {
 	short, cancel := context.WithTimeout(ctx, e.c.Timeout)
 	defer cancel()
-	const most, maxBytes = 200, 4 << 20 // every message is smaller
+	const most, maxBytes = 200, 4 << 20 // every message is smaller than maxBytes
 	all, err := c.Fetch(most, jetstream.FetchContext(short), jetstream.FetchMaxBytes(maxBytes))
 	if err != nil {
 		return 0, false, err
@@ -230,7 +230,7 @@ func (e *Engine) fetchSome(ctx context.Context, c jetstream.Consumer, next uint6
 		if err != nil {
 			return 0, false, err
 		}
-		if d.Sequence.Consumer != next { // a message was lost on its way, or the consumer has restarted
+		if d.Sequence.Consumer != next { // a message was lost in transit, or the consumer has restarted
 			return 0, false, fmt.Errorf("nats: the consumer delivers %d for %d", d.Sequence.Consumer, next)
 		}
 		next++

@@ -33,22 +33,22 @@ type Config struct {
 	URLs string
 	// Job is the job's name: letters, digits, "-" and "_".
 	Job string
-	// Shards is the number of shards with which the job was created. Shards that are added by doubling use the same streams.
+	// Shards is the number of shards with which the job was created. Shards added later by doubling use the same streams.
 	Shards int
-	// Replicas is the number of servers on which everything is stored: 1, 3 or 5. 0: 3. It is used by Create.
+	// Replicas is the number of servers that store each stream: 1, 3 or 5. 0: 3. Only Create uses it.
 	Replicas int
-	// Options are additional options of the connection, such as nats.UserCredentials and nats.RootCAs.
+	// Options are further options of the connection, such as nats.UserCredentials and nats.RootCAs.
 	Options []nats.Option
-	// Timeout limits the wait for the answer to a call. 0: 5 s.
+	// Timeout limits the time until a call is answered. 0: 5 s.
 	Timeout time.Duration
 
-	ping     time.Duration // interval of pings on a connection; 0: pingEvery
-	patience time.Duration // time that servers may take to find each other and elect a leader; 0: patience
-	part     int64         // bytes of a file's part; 0: partSize
+	ping     time.Duration // for tests; 0: the constant pingEvery
+	patience time.Duration // for tests; 0: the constant patience
+	part     int64         // for tests; 0: the constant partSize
 }
 
-// pingEvery is the interval of pings on a connection. After three without an answer the client connects to the next server. This is
-// shorter than the shortest lease, and notices connections that are cut silently.
+// pingEvery is the interval of pings on a connection. After three pings without an answer, the client connects to the next server. So it
+// notices a connection that was cut silently, in less time than the shortest lease.
 const pingEvery = 2 * time.Second
 
 // Errors of [Create], [Connect], [Check] and [Find].
@@ -92,7 +92,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// groups returns the number of streams of the journals, and of the inboxes.
+// groups returns the number of streams for journals, which is also that for inboxes.
 func (c Config) groups() int { return min(max(c.Shards/8, 1), 32) }
 
 func (c Config) stream(kind string) string { return "AMBLE_" + c.Job + "_" + kind }
@@ -101,7 +101,7 @@ func (c Config) subject(parts ...any) string {
 	return "amble." + c.Job + "." + strings.TrimSuffix(fmt.Sprintf(strings.Repeat("%v.", len(parts)), parts...), ".")
 }
 
-// Create makes the streams of a new job. The error wraps ErrExists if there is a job of that name.
+// Create creates the streams of a new job. The error wraps ErrExists if there is a job of that name.
 func Create(ctx context.Context, c Config) error {
 	e, err := dial(c)
 	if err != nil {
@@ -136,7 +136,7 @@ func Create(ctx context.Context, c Config) error {
 	}
 	ctl := e.settings("CTL", c.subject("ctl", ">"))
 	ctl.MaxMsgsPerSubject = 1
-	return e.create(ctx, ctl) // this one comes last: a job that has it is whole
+	return e.create(ctx, ctl) // created last: a job that has this stream is whole
 }
 
 func (e *Engine) create(ctx context.Context, s jetstream.StreamConfig) error {
@@ -149,9 +149,9 @@ func (e *Engine) create(ctx context.Context, s jetstream.StreamConfig) error {
 	return nil
 }
 
-// placed calls ask, which creates or looks up a stream, again while the servers find too few running ones: a server that has just
-// started, or answered slowly, is offline to the others for some seconds. While they elect a leader, they may never answer a request, so
-// it is sent again.
+// placed calls ask, which creates or looks up a stream, and repeats the call while the servers find too few running servers: one that has
+// just started, or answered slowly, counts as offline for some seconds. While the servers elect a leader, they may never answer a request,
+// so it is sent again.
 func (c Config) placed(ctx context.Context, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.patience, patience))
 	defer cancel()
@@ -183,7 +183,7 @@ func (e *Engine) group(kind string, g int) jetstream.StreamConfig {
 	return e.settings(fmt.Sprintf("%s_%d", strings.ToUpper(kind), g), e.c.subject(kind, g, "*"))
 }
 
-// deadLetters returns the stream of messages put aside: one message per subject, which is named after its sequence in the inbox.
+// deadLetters returns the stream of messages put aside: one message per subject, named after the message's sequence in the inbox.
 func (e *Engine) deadLetters() jetstream.StreamConfig {
 	s := e.settings("DEAD", e.c.subject("dead", ">"))
 	s.MaxMsgsPerSubject = 1
@@ -260,8 +260,7 @@ func (e *Engine) open(ctx context.Context) (err error) {
 	return e.failed(err)
 }
 
-// readLeader makes files be read only from the leader of their stream. By default any replica may answer, and one that lags returns
-// deleted or replaced files.
+// readLeader has files be read only from their stream's leader: other replicas may lag and return deleted or replaced files.
 func (e *Engine) readLeader(ctx context.Context) error {
 	s, err := e.js.Stream(ctx, "OBJ_"+e.bucket().Bucket)
 	if err != nil {
@@ -293,7 +292,7 @@ func (e *Engine) failed(err error) error {
 	return fmt.Errorf("nats: %w", err)
 }
 
-// Error codes of a server for a stream without disk space, or with fewer servers than replicas.
+// Error codes of a server when disk space is missing, or there are fewer servers than replicas.
 const (
 	errNoResources = 10023
 	errNoStorage   = 10047

@@ -28,7 +28,7 @@ func (e *Engine) Send(ctx context.Context, shard int, id string, offer []byte) e
 	return e.failed(err)
 }
 
-// Inbox implements cluster.Inboxes. It requests messages one by one: usually there are few, and a consumer costs the servers much more.
+// Inbox implements cluster.Inboxes. It requests messages one by one: usually there are few, and a consumer would cost the servers more.
 func (e *Engine) Inbox(ctx context.Context, shard int, after uint64) iter.Seq2[cluster.Entry, error] {
 	s, subject := e.box(shard)
 	return func(yield func(cluster.Entry, error) bool) {
@@ -48,7 +48,7 @@ func (e *Engine) Inbox(ctx context.Context, shard int, after uint64) iter.Seq2[c
 	}
 }
 
-// Watch implements cluster.Inboxes. Servers deliver published messages to subscribers even if a stream stores them.
+// Watch implements cluster.Inboxes. Servers deliver a published message to subscribers, even though a stream stores it.
 func (e *Engine) Watch(shard int, f func()) (stop func(), err error) {
 	_, subject := e.box(shard)
 	return e.subscribe(subject, func(*nats.Msg) { f() })
@@ -60,7 +60,7 @@ func (e *Engine) Drop(ctx context.Context, shard int, through uint64) error {
 	return e.purge(ctx, s, subject, through+1)
 }
 
-// PutAside implements cluster.DeadLetters. It creates the stream if an earlier version created the job without it.
+// PutAside implements cluster.DeadLetters. It creates the stream if the job was created without it, by an earlier version.
 func (e *Engine) PutAside(ctx context.Context, shard int, message cluster.Entry) error {
 	if _, err := e.js.Stream(ctx, e.c.stream("DEAD")); errors.Is(err, jetstream.ErrStreamNotFound) {
 		s := e.deadLetters()
@@ -74,7 +74,7 @@ func (e *Engine) PutAside(ctx context.Context, shard int, message cluster.Entry)
 	m := &nats.Msg{Subject: e.c.subject("dead", shard, message.Seq), Data: message.Data}
 	_, err := e.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
 	if wrongSequence(err) {
-		return nil // it is stored already
+		return nil // the message is stored already
 	}
 	return e.failed(err)
 }
@@ -164,7 +164,7 @@ func (e *Engine) subscribe(subject string, f nats.MsgHandler) (stop func(), err 
 	}, nil
 }
 
-// Now implements cluster.Clock: the time of the leader of the registers' stream.
+// Now implements cluster.Clock: it returns the time of the server that leads the registers' stream.
 func (e *Engine) Now(ctx context.Context) (time.Time, error) {
 	s, err := e.js.Stream(ctx, e.c.stream("CTL"))
 	if err != nil {

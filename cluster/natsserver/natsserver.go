@@ -1,5 +1,5 @@
-// Package natsserver runs a nats-server with JetStream in this process, as package cluster/nats needs it: each write is synced before
-// it is acknowledged. It is a separate package because of its size: it is a sixth of the command amble (9 of 52 MB).
+// Package natsserver runs a nats-server with JetStream in this process, configured as package cluster/nats needs it: each write is synced
+// before it is acknowledged. It is a separate package because of its size, a sixth of the command amble (9 of 52 MB).
 //
 //	server, err := natsserver.Start(natsserver.Config{Name: "s1", Dir: "engine", Listen: "127.0.0.1:0"})
 //	defer server.Close()
@@ -28,14 +28,14 @@ type Config struct {
 	Dir  string // directory for all data
 	// Listen is the address for clients, as host:port. Port 0: any free port.
 	Listen string
-	// RoutesListen is the address for other servers, and Routes are their addresses, with or without this server's. Without both, the
-	// server is a single one.
+	// RoutesListen is the address for other servers, and Routes are their addresses; the address of this server may be among them. Without
+	// both, the server runs alone.
 	RoutesListen string
 	Routes       []string
 
 	User, Password string // required from clients and other servers; "": none
 	Token          string // alternative to User and Password
-	// TLS configures connections with clients and with other servers, which need certificates if it has ClientCAs. nil: no encryption.
+	// TLS configures the connections with clients and other servers, which need certificates if TLS has ClientCAs. nil: no encryption.
 	TLS *tls.Config
 	// Log is called with the log messages of the server. It may be nil.
 	Log func(text string)
@@ -43,10 +43,10 @@ type Config struct {
 
 // Server is a running server. It is safe for concurrent use.
 type Server struct {
-	c   Config // with the chosen port
+	c   Config // configuration with the chosen port
 	mu  sync.Mutex
-	s   *server.Server // Heal makes another one
-	low bool           // the disk was full, and later writes may fail until a restart
+	s   *server.Server // the running server, which Heal replaces
+	low bool           // the disk was almost full: writes may fail until a restart
 
 	closed bool
 }
@@ -54,7 +54,7 @@ type Server struct {
 // startTime limits the time that a server may take to start.
 const startTime = 30 * time.Second
 
-// Start starts a server. It listens when Start returns; other servers may not be running yet.
+// Start starts a server. It returns when the server listens; other servers may not be running yet.
 func Start(c Config) (*Server, error) {
 	if _, err := c.options(); err != nil {
 		return nil, err
@@ -93,12 +93,12 @@ func (c Config) start() (*server.Server, error) {
 	return s, nil
 }
 
-// leastRoom is the minimum gain in bytes for a restart of a server; it exceeds the size of a record.
+// leastRoom is the minimum increase of the space limit, in bytes, for which a server is restarted; it exceeds the size of a record.
 const leastRoom = 1 << 20
 
-// Heal restarts the server, with the same address and data, if it stores nothing for lack of disk space and there is space again: a
-// server computes its limit at its start, and stops storing for good when its disk is full. It reports whether it did. Call it
-// periodically. Where the free space is unknown (Windows) it does nothing.
+// Heal restarts the server, with the same address and data, if it stores nothing for lack of disk space and there is space again. It must,
+// because a server computes its limit only at its start, and stops storing for good when its disk is full. Heal reports whether it has
+// restarted the server. Call it periodically. Where the free space is unknown (Windows), it does nothing.
 func (s *Server) Heal() (healed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +117,7 @@ func (s *Server) Heal() (healed bool, err error) {
 	return true, nil
 }
 
-// full reports whether the server stores nothing, and would store again after a restart with that much free space.
+// full reports whether the server stores nothing, and would store again if restarted with room free bytes on the disk.
 func (s *Server) full(room int64) bool {
 	if s.low || !s.s.JetStreamEnabled() {
 		return true
@@ -133,8 +133,7 @@ func (s *Server) full(room int64) bool {
 
 // State describes the state of a server.
 type State struct {
-	// Ready is the reason why the server cannot be used: it is starting, has lost the other servers, or has no disk space. nil: it can
-	// be used.
+	// Ready is why the server cannot be used: it is starting, has lost the other servers, or has no disk space. nil: it can be used.
 	Ready                    error
 	Stored, Limit            int64 // bytes; Limit is a share of the space that was free when the server started
 	Streams, Clients, Routes int
@@ -179,7 +178,7 @@ func (c *Config) options() (*server.Options, error) {
 	}
 	if o.TLSConfig != nil {
 		o.TLS, o.TLSVerify, o.TLSTimeout = true, c.TLS.ClientCAs != nil, 5
-		if o.TLSVerify { // the server sets it only for certificates that it reads from files
+		if o.TLSVerify { // the server sets ClientAuth only for certificates that it reads from files
 			c.TLS = c.TLS.Clone()
 			c.TLS.ClientAuth = tls.RequireAndVerifyClientCert
 			o.TLSConfig = c.TLS
@@ -197,7 +196,7 @@ func (c *Config) options() (*server.Options, error) {
 	return o, c.routes(o)
 }
 
-// routes makes the server one of several.
+// routes configures the server as one of several.
 func (c *Config) routes(o *server.Options) error {
 	if c.RoutesListen == "" || len(c.Routes) == 0 {
 		return errors.New("routes-listen and routes belong together: the address at which the others reach this server, and theirs")
@@ -225,7 +224,7 @@ func (c *Config) routes(o *server.Options) error {
 	return nil
 }
 
-// route reads the address of another server: host:port, or a URL.
+// route parses the address of another server: host:port, or a URL.
 func route(s string) (*url.URL, error) {
 	if !strings.Contains(s, "://") {
 		s = "nats://" + s

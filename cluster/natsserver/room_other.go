@@ -2,5 +2,5 @@
 
 package natsserver
 
-// roomOn is not implemented on this system.
+// roomOn returns no size: reading the free space is not implemented on this system.
 func roomOn(string) (bytes int64, known bool) { return 0, false }

@@ -22,18 +22,18 @@ import (
 
 // Added is the result of [Operator.Add].
 type Added struct {
-	Order int   // number of its order
+	Order int   // number of the order that records the addition
 	Seeds int64 // seeds in the file
-	Known int64 // of these, seeds at the beginning of the file that earlier calls had added
+	Known int64 // number of seeds at the beginning of the file that earlier calls had added
 }
 
 // Errors of [Operator.Add].
 var (
-	// ErrOutside is the error for a seed outside the scope of the job, which comes from the seeds that it was created with.
+	// ErrOutside is the error for a seed outside the scope of the job, which depends on the seeds with which the job was created.
 	ErrOutside = errors.New("it is outside the scope of the job")
 	// ErrNoContact is the error for a seed that is not on loopback, in a job without a contact.
 	ErrNoContact = errors.New("the job was created without a contact, and requests nothing but loopback")
-	// ErrChanged means that the file of seeds was changed during Add: lines of both versions may have been added.
+	// ErrChanged means that the file of seeds was changed during Add: lines of both versions of the file may have been added.
 	ErrChanged = errors.New("the file was changed while its seeds were added")
 	// ErrLine is the error for a line that is too long for a URL; reading stops there.
 	ErrLine = errors.New("it is too long")
@@ -42,7 +42,7 @@ var (
 // BadLine is a line of a file of seeds that is not a valid seed of the job. Err is or wraps ErrOutside, ErrNoContact, ErrLine or an
 // error of weburl.Parse.
 type BadLine struct {
-	Line int64 // starts at 1
+	Line int64 // line number, from 1
 	Text string
 	Err  error
 }
@@ -51,7 +51,7 @@ type BadLine struct {
 type SeedsError struct {
 	Path  string
 	Lines []BadLine // the first invalid lines
-	Bad   int64     // number of invalid lines; 0: there are no seeds
+	Bad   int64     // number of invalid lines; 0: the file has no seeds
 }
 
 // Error names the lines.
@@ -76,10 +76,10 @@ const (
 	addNote = 5 * time.Second
 )
 
-// Add adds the seeds of a regular file to the job, one per line; blank lines and those that begin with # are skipped. The file is read
-// twice: the first time it is only checked, so that nothing is added if a line is invalid. Memory is bounded, whatever the size of the
-// file. An interrupted call can be repeated with the same file and continues; known seeds are not requested again. note is called every
-// five seconds with the number of added seeds and the total; it may be nil.
+// Add adds the seeds of a regular file to the job, one per line; blank lines and those that begin with # are skipped. It reads the file
+// twice: first it only checks the lines, so that nothing is added if one is invalid. Memory is bounded, whatever the size of the file.
+// After an interruption, another call with the same file continues; known seeds are not requested again. note is called every five seconds
+// with the number of added seeds and the total; it may be nil.
 //
 // The error is a *SeedsError, ErrChanged, wraps cluster.ErrOver if the job is over, or is one of [Load], of reading the file, or the
 // engine's. Seeds that were sent before the error are crawled nevertheless, possibly after the job is resumed.
@@ -101,7 +101,7 @@ func (x *Operator) Add(ctx context.Context, path string, note func(added, of int
 	if err != nil {
 		return res, err
 	}
-	defer func() { _ = file.Close() }() // only read
+	defer func() { _ = file.Close() }() // the file was only read
 	bad := &SeedsError{Path: path}
 	sum, err := eachLine(file, func(l BadLine, u weburl.URL) error {
 		if l.Err == nil {
@@ -167,7 +167,7 @@ func (x *Operator) Add(ctx context.Context, path string, note func(added, of int
 	return res, err
 }
 
-// ordered returns the number of an order. It gives the order if the job does not have it.
+// ordered returns the number of an order. If the job does not have the order yet, it gives it.
 func (x *Operator) ordered(ctx context.Context, o cluster.Order) (int, error) {
 	all, err := cluster.LoadOrders(ctx, x.Engine)
 	if err != nil {
@@ -182,7 +182,7 @@ func (x *Operator) ordered(ctx context.Context, o cluster.Order) (int, error) {
 	return o.Number, err
 }
 
-// seedJudge returns a function that returns an error if a URL cannot be a seed of the job. A seed that a rule of the scope excludes is
+// seedJudge returns a function that reports as an error why a URL cannot be a seed of the job. A seed that a rule of the scope excludes is
 // allowed: its visit names the rule, as for the original seeds.
 func (j *Job) seedJudge() (func(weburl.URL) error, error) {
 	scope, err := j.Config.Crawl.SeedScope(j.Seeds...)
@@ -201,7 +201,7 @@ func (j *Job) seedJudge() (func(weburl.URL) error, error) {
 	}, nil
 }
 
-// eachLine calls f for each line that is neither blank nor a comment, with its URL or the error of parsing it, until f returns an
+// eachLine calls f for each line that is neither blank nor a comment, with the line's URL or the error of parsing it, until f returns an
 // error. It returns the SHA-256 of the whole file.
 func eachLine(r io.Reader, f func(l BadLine, u weburl.URL) error) (sum string, err error) {
 	h := sha256.New()
@@ -224,13 +224,13 @@ func eachLine(r io.Reader, f func(l BadLine, u weburl.URL) error) (sum string, e
 	return "", f(BadLine{n + 1, "", ErrLine}, weburl.URL{})
 }
 
-// farther is the register for the number of added seeds of a file.
+// farther is a register that holds the number of added seeds of a file.
 type farther struct {
 	engine cluster.Registers
 	name   string
 }
 
-// store records that n seeds were added, and returns the largest recorded number. With anew, the number may decrease.
+// store records that n seeds were added, and returns the recorded number. Only with anew can that number decrease.
 func (r *farther) store(ctx context.Context, n int64, anew bool) (int64, error) {
 	for {
 		b, rev, err := r.engine.Load(ctx, r.name)

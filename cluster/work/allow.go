@@ -26,7 +26,7 @@ type NotAllowedError struct {
 	Refused []job.Outside
 }
 
-// Error names the job and everything that is refused.
+// Error names the job, and the files and variables that are refused.
 func (e *NotAllowedError) Error() string {
 	var refused []string
 	for _, x := range e.Refused {
@@ -38,7 +38,7 @@ func (e *NotAllowedError) Error() string {
 // Unwrap returns [ErrNotAllowed].
 func (e *NotAllowedError) Unwrap() error { return ErrNotAllowed }
 
-// check returns a *NotAllowedError with all names in the settings that a does not allow.
+// check returns a *NotAllowedError with all names in the settings that a does not allow, nil if there are none.
 func (a Allowed) check(name string, c *job.Config) error {
 	var refused []job.Outside
 	for _, x := range c.Outside() {
@@ -63,7 +63,7 @@ func (a Allowed) allows(x job.Outside) bool {
 	return false
 }
 
-// samePath reports whether two paths are the same text once they are absolute. Links are not followed.
+// samePath reports whether two paths are equal as absolute paths. Links are not followed.
 func samePath(a, b string) bool {
 	a, err := filepath.Abs(a)
 	b, err2 := filepath.Abs(b)

@@ -18,15 +18,15 @@ type Checked struct {
 	Shards   int      `json:"shards"`
 	Segments int      `json:"segments"`
 	Visits   int      `json:"visits"`             // committed visits
-	Faults   []string `json:"faults"`             // one sentence each
+	Faults   []string `json:"faults"`             // one sentence for each fault
 	Dead     int      `json:"dead_letters"`       // unreadable messages of inboxes, whose links are lost
 	Damaged  int      `json:"visits_affected"`    // visits in segments with a fault
 	LeftOut  []string `json:"left_out,omitempty"` // entries of Collecting.Nodes that are not directories of a node
 	Unstored string   `json:"unstored,omitempty"` // why the engine stores nothing at present; "": it stores
 }
 
-// Check reads every journal from its beginning, or from its latest snapshot, and compares the directories of nodes with the commits.
-// Without directories it only reads the journals. It changes nothing in the job.
+// Check reads every journal from its beginning, or from its latest snapshot, and compares the directories of nodes with the commits. If
+// c.Nodes is empty, it only reads the journals. It changes nothing in the job.
 func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 	j, err := Load(ctx, c.Engine)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *Collecting) Check(ctx context.Context) (*Checked, error) {
 	return res, ctx.Err()
 }
 
-// maxNamed limits the dead letters of a shard that are named.
+// maxNamed limits the number of dead letters of a shard that are listed.
 const maxNamed = 20
 
 // readAside adds a fault for each unreadable message of a shard's inbox.

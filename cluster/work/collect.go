@@ -14,12 +14,12 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// Collecting configures the collection of a job.
+// Collecting configures the collection of a job's files.
 type Collecting struct {
 	Engine cluster.Engine
 	Name   string // name of the job
-	// Nodes has directories of nodes, and URLs of stores (see package stores/open): all nodes of the job that are found below a URL
-	// count. Files that a node's directory lacks are looked up in the stores.
+	// Nodes has directories of nodes, and URLs of stores (see package stores/open). Of a URL, all nodes of the job below it count. Files that
+	// are missing in a node's directory are looked up in the stores.
 	Nodes []string
 	// Partial makes a job directory even if segments are missing.
 	Partial bool
@@ -29,17 +29,17 @@ type Collecting struct {
 type Collected struct {
 	Report   *crawler.Report
 	Segments int
-	Commits  []uint64 // place of the last commit in each shard's journal, for [cluster.NoteCollected]
+	Commits  []uint64 // sequence of the last commit in each shard's journal, for [cluster.NoteCollected]
 	Missing  []string // missing segments, one sentence each
 	Visits   int      // committed visits in the missing segments
 	LeftOut  []string // entries of Collecting.Nodes that are not directories of a node, and data of other jobs in stores
 	End      string   // why the job ended, as returned by cluster.LoadEnd; "": it has not
 }
 
-// ErrMissing is wrapped by the error of [Collecting.Into] if segments are missing.
+// ErrMissing is wrapped by the error of [Collecting.Into] if segments are missing and Partial is not set.
 var ErrMissing = errors.New("not everything that was crawled is at hand")
 
-// Into makes a job directory from the commits of the nodes. It changes neither the engine nor the nodes' directories, and may be called
+// Into makes a job directory from the commits of the nodes. It changes neither the engine nor the nodes' directories. It may be called
 // while the job runs: then the result holds everything committed so far.
 func (c *Collecting) Into(ctx context.Context, dir string) (_ *Collected, err error) {
 	j, err := Load(ctx, c.Engine)
@@ -77,21 +77,21 @@ func (c *Collecting) Into(ctx context.Context, dir string) (_ *Collected, err er
 	return res, nil
 }
 
-// beginTemp makes a temporary directory beside dir, replacing one that a killed process has left.
+// beginTemp makes a temporary directory beside dir, and first removes one that a killed process has left.
 func beginTemp(dir string) (string, error) {
 	dir = filepath.Clean(dir)
 	tmp := filepath.Join(filepath.Dir(dir), ".amble-collect-"+filepath.Base(dir))
 	return tmp, errors.Join(os.RemoveAll(tmp), os.MkdirAll(tmp, 0o755))
 }
 
-// survey compares the contents of the journals with the files at hand.
+// survey lists the files that the journals require, and which of them are available.
 type survey struct {
 	res     *Collected
 	sources []job.Source
 	all     int // committed visits
 }
 
-// survey reads all journals. It rebuilds the queues in the directory tmp, and copies files from stores there.
+// survey reads all journals. It rebuilds the shards' queues in the directory tmp, and copies files from stores to it.
 func (c *Collecting) survey(ctx context.Context, j *Job, tmp string) (*survey, error) {
 	nodes, err := c.open(ctx, j)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *Collecting) survey(ctx context.Context, j *Job, tmp string) (*survey, e
 	return s, s.gather(ctx, nodes, segments, filepath.Join(tmp, "segments"))
 }
 
-// add counts the visits in the journal of a shard, and returns its segments.
+// add adds the counts from the journal of a shard to the result, and returns the shard's segments.
 func (s *survey) add(state shardState) []job.Segment {
 	state.report.Left = state.left
 	s.res.Report.Add(state.report)
@@ -120,7 +120,7 @@ func (s *survey) add(state shardState) []job.Segment {
 	return state.segments
 }
 
-// gather looks up the files of segments.
+// gather looks up the files of segments in directories and stores.
 func (s *survey) gather(ctx context.Context, nodes *places, segments []job.Segment, tmp string) error {
 	sources, err := job.Gather(ctx, segments, nodes.files, tmp)
 	for _, src := range sources {
@@ -136,7 +136,7 @@ func (s *survey) gather(ctx context.Context, nodes *places, segments []job.Segme
 	return err
 }
 
-// finishOf converts the end of a job to the finish of a crawl.
+// finishOf converts the end of a cluster job to the finish of a crawl.
 func finishOf(end string, left int) crawler.Finish {
 	switch end {
 	case cluster.EndDone:

@@ -10,8 +10,8 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// Grow doubles the number of shards of a job that was drained, like cluster.Grow, whose errors it returns. It uses the directory for
-// temporary files for one queue at a time. progress is called after each shard; it may be nil.
+// Grow doubles the number of shards of a job that was drained, like cluster.Grow, whose errors it returns. It stores one queue at a time in
+// the directory for temporary files. progress is called after each shard; it may be nil.
 func (x *Operator) Grow(ctx context.Context, shards int, progress func(done, of int)) (err error) {
 	j, err := Load(ctx, x.Engine)
 	if err != nil {

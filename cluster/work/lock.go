@@ -21,19 +21,19 @@ const lockName = "node.lock"
 // holder identifies the process that has, or had, the lock of a node's directory.
 type holder struct {
 	PID     int    `json:"pid"`
-	Boot    string `json:"boot"`    // ID of the machine's boot; "": the system has none
-	File    string `json:"file"`    // ID of the lock file, which a copy of the directory does not have
+	Boot    string `json:"boot"`    // ID of the machine's boot; "" if the system has none
+	File    string `json:"file"`    // ID of the lock file; in a copy of the directory it is different
 	Process string `json:"process"` // ID of the process in the job: cluster.Config.Process
 }
 
 // dirLock is the lock of a node's directory, which the system releases when the process ends, even after a crash.
 type dirLock struct {
 	file *os.File
-	// gone is the ID of the process that had the lock before, if it is proven to have ended. "": it is not proven.
+	// gone is the ID of the process that held the lock before, if it is proven to have ended. "": its end is not proven.
 	gone string
 }
 
-// lockDir locks a node's directory for a process. The error is ErrHeld if another process has it.
+// lockDir locks a node's directory for a process. The error is ErrHeld if another process holds the lock.
 func lockDir(dir, process string) (*dirLock, error) {
 	path := filepath.Join(dir, lockName)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -48,8 +48,8 @@ func lockDir(dir, process string) (*dirLock, error) {
 	if err != nil {
 		return nil, errors.Join(err, filelock.Close(f))
 	}
-	was = readHolder(f, path)                                                   // written by the previous process
-	boot, _ := safefile.Read("/proc/sys/kernel/random/boot_id", safefile.Token) // other systems have none: there nothing can be proven
+	was = readHolder(f, path)                                                   // read again under the lock
+	boot, _ := safefile.Read("/proc/sys/kernel/random/boot_id", safefile.Token) // on other systems: no boot ID, so no proof
 	now := holder{os.Getpid(), strings.TrimSpace(string(boot)), file, process}
 	l := &dirLock{file: f}
 	if now.Boot != "" && now.Boot == was.Boot && file != "" && file == was.File {
@@ -68,7 +68,7 @@ func lockDir(dir, process string) (*dirLock, error) {
 	return l, nil
 }
 
-// readHolder reads a lock file. The result is empty for an empty or damaged file.
+// readHolder reads a lock file. It returns the zero value for an empty or damaged file.
 func readHolder(f *os.File, path string) (h holder) {
 	if _, err := f.Seek(0, 0); err != nil {
 		return h

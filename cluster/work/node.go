@@ -27,11 +27,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Node works on a job.
+// Node is a process that works on a job.
 type Node struct {
 	Engine cluster.Engine
 	Name   string
-	Dir    string // directory for its files; see cluster.Config.Dir
+	Dir    string // directory for the node's files; see cluster.Config.Dir
 	// JobName is the job's name, for messages.
 	JobName string
 	// Program sets fields that the settings of the job cannot express, such as a Handler; it must not change settings. Run calls it once.
@@ -42,24 +42,24 @@ type Node struct {
 	Browser func(ctx context.Context, c *job.Config) (end func(), err error)
 	// Allow lists the files and variables that the job's settings may make this node read.
 	Allow Allowed
-	// MaxShards limits the shards that it owns. 0: its share of all shards.
+	// MaxShards limits the shards that the node owns. 0: its share of all shards.
 	MaxShards int
-	// Store is the URL of a store (see package stores/open) to which the node's complete files are copied, below its Name: the
-	// directories of shards that it has given back, and those that earlier processes left in Dir. So the node gives each shard back
-	// after an hour. Commits do not wait for copies. "": nothing is stored.
+	// Store is the URL of a store (see package stores/open). The node copies its complete files there, below its Name: the directories of
+	// shards that it has given back, and those that earlier processes left in Dir. So that files become complete, it gives each shard back
+	// after an hour. Commits do not wait for copies. "": nothing is copied.
 	Store string
-	// Trace is called with events of its shards, and Note with messages for the operator. Both may be nil. They are called concurrently.
+	// Trace is called with events of the node's shards, and Note with messages for the operator, also concurrently. Both may be nil.
 	Trace func(cluster.Event)
 	Note  func(text string)
 
 	job    *Job
-	past   []crawler.History // the job's earlier crawl, by shard; nil: there is none
+	past   []crawler.History // earlier crawl (Crawl.Since), by shard; nil if there is none
 	full   context.CancelCauseFunc
 	stored *job.NodeStore // may be nil
 	renew  time.Duration  // 0: storedEvery
 }
 
-// storedEvery is the time after which a node with a Store gives a shard back, because only complete files are stored.
+// storedEvery is the time after which a node with a Store gives a shard back: only complete files are copied.
 const storedEvery = time.Hour
 
 // Errors of [Node.Run].
@@ -70,10 +70,10 @@ var (
 	ErrFull = errors.New("the disk is full")
 )
 
-// Run works on the job until it is over, which is not an error, or ctx ends: then it gives back all shards. The error is one of [Load]
-// or of cluster.Node.Run, ErrDir, ErrHeld, ErrNotAllowed, job.ErrProgram for a job that needs another Program, or ErrFull: then all
-// shards were given back, and other nodes continue. A *job.Error is about Store: it cannot be used, or, after all shards were given
-// back, some files could not be stored; the next Run with the same Dir stores them.
+// Run works on the job until it is over, which is not an error, or ctx ends: then it gives back all shards. The error is one of [Load] or
+// of cluster.Node.Run, ErrDir, ErrHeld, ErrNotAllowed, or job.ErrProgram for a job that needs another Program. After ErrFull, all shards
+// were given back, and other nodes continue. A *job.Error is about Store: either the store cannot be used, or some files could not be
+// stored after all shards were given back; the next Run with the same Dir stores them.
 func (n *Node) Run(ctx context.Context) (err error) {
 	if n.job, err = Load(ctx, n.Engine); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return errors.Join(err, cluster.Refuse(ctx, n.Engine, n.Name, err.Error()))
 	}
 	defer endBrowser()
-	if n.job.crawl, err = n.job.Config.Shared(n.job.Seeds); err != nil { // reads the files that the settings name
+	if n.job.crawl, err = n.job.Config.Shared(n.job.Seeds); err != nil { // reads the files named by the settings
 		return err
 	}
 	if err := n.claimDir(); err != nil {
@@ -111,7 +111,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if resources != nil {
-		defer func() { _ = resources.Close() }() // missing resources are requested again
+		defer func() { _ = resources.Close() }() // resources that are lost are requested again
 	}
 	cfg, shares := n.job.crawl, openfiles.Share(limit)
 	cfg.Concurrency = cmp.Or(cfg.Concurrency, crawler.DefaultConcurrency)
@@ -137,7 +137,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// work works on the job.
+// work runs the cluster node until the job is over.
 func (n *Node) work(ctx context.Context, c cluster.Config) error {
 	if n.stored != nil {
 		c.Renew = cmp.Or(n.renew, storedEvery)
@@ -167,7 +167,7 @@ func (n *Node) note(text string) {
 	}
 }
 
-// trace stops the node if the disk is full, since its other shards would fail, too.
+// trace stops the node if the disk is full: all of its shards would fail.
 func (n *Node) trace(e cluster.Event) {
 	if errors.Is(e.Err, syscall.ENOSPC) {
 		n.full(fmt.Errorf("%w: %s: make room and start the node again; the others take its shards over", ErrFull, n.Dir))
@@ -177,12 +177,12 @@ func (n *Node) trace(e cluster.Event) {
 	}
 }
 
-// perShard returns a shard's part of a total of the node.
+// perShard returns the part of one shard in a limit of the node, at least least.
 func (n *Node) perShard(all, least int) int {
 	return max(least, all/max(1, n.most()))
 }
 
-// most returns the maximum number of shards of the node.
+// most returns the maximum number of shards that the node may own.
 func (n *Node) most() int { return min(n.job.Shards, cmp.Or(n.MaxShards, n.job.Shards)) }
 
 // store returns the configuration of a shard's queue.
@@ -195,7 +195,7 @@ func (n *Node) store(tables int) disk.Config {
 	}
 }
 
-// crawl crawls a shard.
+// crawl crawls a shard, as cluster.Config.Crawl.
 func (n *Node) crawl(ctx context.Context, sh *cluster.Shard) (err error) {
 	cfg := n.config(sh)
 	segment := job.Segment{Node: n.Name, Shard: sh.Number, Epoch: sh.Epoch}
@@ -240,12 +240,12 @@ func (n *Node) crawl(ctx context.Context, sh *cluster.Shard) (err error) {
 	})
 	_, err = c.Run(ctx, n.seeds()...)
 	if errors.As(err, new(*crawler.UnreachableError)) {
-		return nil // only of this shard's hosts
+		return nil // only the seeds of this shard's hosts
 	}
 	return err
 }
 
-// seeds returns the seeds for every shard: each queues its own.
+// seeds returns all seeds of the job. Every shard gets them and queues its own.
 func (n *Node) seeds() []string {
 	var all []string
 	for _, u := range n.job.Seeds {
@@ -267,7 +267,7 @@ func (n *Node) config(sh *cluster.Shard) crawler.Config {
 	c.Limits.Pages, c.Limits.Bytes, c.Limits.Errors, c.Limits.Time = crawler.Unlimited, 0, 0, 0
 	c.Politeness.Rate = 0
 	if c.Scope.Kind == crawler.ScopeAny {
-		c.Limits.Time = 100 * 365 * 24 * time.Hour // the cluster applies the job's limits, but this scope needs a limit of the crawl
+		c.Limits.Time = 100 * 365 * 24 * time.Hour // the cluster applies the job's limits, but a crawl with this scope must have a limit, too
 	}
 	c.Concurrency = min(c.Concurrency, n.perShard(8*c.Concurrency, 4))
 	c.Fetch.MaxIdle = n.perShard(cmp.Or(c.Fetch.MaxIdle, fetcher.DefaultMaxIdle), 4)
@@ -275,7 +275,7 @@ func (n *Node) config(sh *cluster.Shard) crawler.Config {
 	return c
 }
 
-// past is one shard's view of an earlier crawl: All only yields pages of the shard's hosts.
+// past is one shard's view of an earlier crawl: All yields only pages of the shard's hosts.
 type past struct {
 	crawler.History
 	pages []pastPage
@@ -297,7 +297,7 @@ func (p *past) All() iter.Seq2[weburl.URL, int] {
 	}
 }
 
-// dividePast returns the view of each shard of an earlier crawl; nil if there is none.
+// dividePast returns each shard's view of an earlier crawl; nil if there is none.
 func dividePast(h crawler.History, j *cluster.Job) []crawler.History {
 	if h == nil {
 		return nil
@@ -330,7 +330,7 @@ func (j *Job) id() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// claimDir makes the directory this node's, or returns an error with its owner.
+// claimDir marks the directory as this node's, or returns an error that names its owner.
 func (n *Node) claimDir() error {
 	mine := mark{markSchema, n.Name, n.job.id()}
 	m, err := readMark(n.Dir)
@@ -359,7 +359,7 @@ func (n *Node) claimDir() error {
 	return os.WriteFile(filepath.Join(n.Dir, job.NodeName), append(b, '\n'), 0o644)
 }
 
-// engineName is the directory of a server inside a node, in the node's.
+// engineName is the name, below a node's directory, of the directory of a server that runs inside the node.
 const engineName = "engine"
 
 // EngineDir returns the directory of a server that runs inside a node, below the node's directory.

@@ -17,7 +17,7 @@ import (
 // Operator gives orders to the running job of an engine. Its methods are safe for concurrent use.
 type Operator struct {
 	Engine cluster.Engine
-	Name   string // name of the person who gives them, for the job's record
+	Name   string // name of the person who gives orders, recorded in the job
 }
 
 // ErrOrder is wrapped by the error of [Operator.Order] for an invalid order.
@@ -71,12 +71,12 @@ func (j *Job) checkOrder(o *cluster.Order, args []string, known []cluster.Order)
 	p := &j.Config.Crawl.Politeness
 	cfg := crawler.Config{Agent: j.Config.Crawl.Agent, Contact: j.Config.Crawl.Contact}
 	cfg.Politeness.Delay, cfg.Politeness.HostDelays = p.Delay, slices.Clone(p.HostDelays)
-	c, err := crawler.New(cfg) // it makes no requests, but checks orders
+	c, err := crawler.New(cfg) // this crawler makes no requests; it only checks orders
 	if err != nil {
 		return err
 	}
 	for i := range known {
-		_ = j.obey(c, &known[i]) // they were valid when they were given
+		_ = j.obey(c, &known[i]) // known orders were valid when they were given
 	}
 	if err := j.obey(c, o); err != nil {
 		return fmt.Errorf("%w: %w", ErrOrder, err)
@@ -84,7 +84,7 @@ func (j *Job) checkOrder(o *cluster.Order, args []string, known []cluster.Order)
 	return nil
 }
 
-// setting parses KEY=VALUE as in a job file.
+// setting parses KEY=VALUE as in a job file, and sets Key and Value of the order.
 func setting(o *cluster.Order) error {
 	key, value, ok := strings.Cut(o.To, "=")
 	if !ok {
@@ -112,7 +112,7 @@ func setting(o *cluster.Order) error {
 	return nil
 }
 
-// retryFor limits the age of a retry order that a new owner of a shard applies. The last owner may have missed a younger one.
+// retryFor limits the age of a retry order that a new owner of a shard applies. The previous owner may not have applied a younger one.
 const retryFor = 3 * cluster.DefaultTTL
 
 // obey passes an order to a crawl.

@@ -47,7 +47,7 @@ func (c *Collecting) open(ctx context.Context, j *Job) (*places, error) {
 
 func (p *places) close() {
 	for _, s := range p.stores {
-		_ = open.Close(s) // only read
+		_ = open.Close(s) // nothing was written to the store
 	}
 }
 
@@ -80,7 +80,7 @@ func (p *places) addDir(j *Job, dir string) error {
 	return nil
 }
 
-// addStore adds the job's nodes in a store. Nodes of other jobs are left out.
+// addStore adds the job's nodes that are found in a store. Nodes of other jobs are left out.
 func (p *places) addStore(ctx context.Context, j *Job, url string) error {
 	s, err := open.URL(url)
 	if err != nil {

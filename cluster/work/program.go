@@ -10,8 +10,8 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// program lets set add values to the settings that they cannot express, and returns an error if a value that the job needs is missing.
-// All nodes have the same settings, whatever their programs.
+// program calls set, which adds values to j.Config that settings cannot express, and returns an error if set changes a setting or a value
+// that the job needs is missing. All nodes have the same settings, whatever their programs.
 func (j *Job) program(set func(*job.Config)) error {
 	if set != nil {
 		before, err := j.Config.File(j.Seeds)
@@ -38,7 +38,7 @@ func (j *Job) program(set func(*job.Config)) error {
 	return nil
 }
 
-// checkItems refuses files of results: a node has no file for them that could be collected.
+// checkItems returns an error if the settings contain Items, files of results: a node has no such files that could be collected.
 func checkItems(c *job.Config) error {
 	if len(c.Items) == 0 {
 		return nil

@@ -14,12 +14,12 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// shardState holds the state at the end of a shard's journal.
+// shardState holds a shard's state at the end of its journal.
 type shardState struct {
 	segments []job.Segment
 	report   *crawler.Report
-	left     int    // URLs
-	commit   uint64 // place of the last one in the journal
+	left     int    // URLs left in the queue
+	commit   uint64 // sequence of the last commit in the journal
 }
 
 // queues rebuilds the queues of shards in a directory.
@@ -30,7 +30,7 @@ type queues struct {
 	config disk.Config
 }
 
-// newQueues returns the queues of a job, rebuilt in dir without their URLs.
+// newQueues returns the queues of a job. They are rebuilt in dir, without their URLs.
 func newQueues(e cluster.Engine, j *Job, dir string) *queues {
 	return &queues{e, &j.Job, dir, disk.Config{NoURLs: true, CacheSize: 16 << 20, MemTableSize: 4 << 20}}
 }
@@ -38,7 +38,7 @@ func newQueues(e cluster.Engine, j *Job, dir string) *queues {
 // atOnce is the number of shards that are read concurrently: most of the time is spent waiting for the engine and the disk.
 const atOnce = 8
 
-// each calls f for each shard, in order. The error is from the first shard that cannot be read.
+// each calls f with the state of each shard, in order. The error is that of the first shard that cannot be read.
 func (q *queues) each(ctx context.Context, f func(shardState)) error {
 	type result struct {
 		shardState
@@ -89,7 +89,7 @@ func (q *queues) read(ctx context.Context, shard int) (s shardState, err error) 
 	}
 	if err == nil {
 		err = k.Hosts(func(h disk.HostCount) {
-			if q.job.Shard(h.Host) == shard { // other hosts belong to a shard that was split off, and the next owner removes them
+			if q.job.Shard(h.Host) == shard { // other hosts have moved to another shard by doubling; the next owner removes them
 				s.left += h.Queued + h.Waiting
 			}
 		})

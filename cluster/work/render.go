@@ -14,7 +14,7 @@ import (
 // resourcesName is the directory, below a node's, for resources that rendered pages load. It can be deleted when the job is over.
 const resourcesName = "resources"
 
-// resourcesForPage is the default of max-resources for each page of max-pages.
+// resourcesForPage is the number of resources per page of max-pages, for the default of max-resources.
 const resourcesForPage = 20
 
 // startBrowser starts the renderer of all shards, if the job renders pages, and returns a function that stops it.
@@ -45,7 +45,7 @@ func maxResources(l *crawler.Limits) crawler.Limit {
 	return resourcesForPage * l.Pages
 }
 
-// withBrowser returns the settings of a job for a node that can render.
+// withBrowser returns settings with which a job that renders pages is valid for nodes that have a browser.
 func withBrowser(c job.Config) job.Config {
 	if c.Crawl.Render.Renders() {
 		c.Crawl.Renderer = cmp.Or[crawler.Renderer](c.Crawl.Renderer, elsewhere{})
@@ -53,7 +53,7 @@ func withBrowser(c job.Config) job.Config {
 	return c
 }
 
-// elsewhere is a placeholder for the browsers of nodes.
+// elsewhere is a placeholder for the renderers of other nodes.
 type elsewhere struct{}
 
 // Round implements crawler.Renderer.

@@ -16,8 +16,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Sheet describes the present crawl of a shard, as reported by its owner. Its size is limited, whatever the number of hosts. Times are
-// by the owner's clock.
+// Sheet describes the present crawl of a shard, as its owner reports it. Its size is limited for any number of hosts. Times are the
+// owner's.
 type Sheet struct {
 	Shard    int                     `json:"shard"`
 	Epoch    uint64                  `json:"epoch"`
@@ -50,7 +50,7 @@ type Trouble struct {
 	Why     string          `json:"why"`
 }
 
-// Limits of a sheet: all sheets of a job are read every second.
+// Limits of a sheet. They are low, because all sheets of a job are read every second.
 const (
 	maxSheetSites    = 12
 	maxSheetMarks    = 48
@@ -83,7 +83,7 @@ func watchShard(c *crawler.Config) *sheetMaker {
 	return m
 }
 
-// begin starts answering questions for the shard.
+// begin lets m answer the questions for the shard's sheet.
 func (m *sheetMaker) begin(sh *cluster.Shard, node string, c *crawler.Crawler) {
 	m.shard, m.node, m.crawler = sh, node, c
 	m.look.Watch(sh.Frontier(), c.Gate())
@@ -122,7 +122,7 @@ func (m *sheetMaker) visited(v *crawler.Visit) {
 	m.troubles = append(m.troubles[max(0, len(m.troubles)+1-maxSheetTroubles):], x)
 }
 
-// sheet returns the sheet. It is computed at most twice a second.
+// sheet returns the encoded sheet. It computes it at most twice a second.
 func (m *sheetMaker) sheet() []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -151,8 +151,7 @@ type View struct {
 	Sheets []*Sheet // sheets of the shards whose owners answer
 }
 
-// Watcher reads the state of a job for many clients: the expensive parts are read at most every five seconds. Its methods are safe for
-// concurrent use.
+// Watcher reads the state of a job for many clients, the expensive parts every five seconds at most. It is safe for concurrent use.
 type Watcher struct {
 	Engine cluster.Engine
 

@@ -19,9 +19,9 @@ type Summary struct {
 	Requests int64          `json:"requests"`
 	Bytes    int64          `json:"bytes"`
 	Failed   int64          `json:"failed"`
-	Left     int            `json:"left"` // URLs queued, as far as known
+	Left     int            `json:"left"` // known URLs that are not done yet
 	Limit    int64          `json:"max_pages,omitempty"`
-	Unheard  int            `json:"unheard"`            // shards without an owner, or without its answer: the counts exclude them
+	Unheard  int            `json:"unheard"`            // shards without an owner, or whose owner does not answer; the counts exclude them
 	Unstored string         `json:"unstored,omitempty"` // why the engine stores nothing at present; "": it stores
 	Dead     int            `json:"dead_letters"`       // unreadable messages of inboxes, whose links are lost
 	Paused   bool           `json:"paused,omitempty"`
@@ -29,7 +29,7 @@ type Summary struct {
 	Nodes    []NodeSummary  `json:"nodes"`
 	List     []ShardSummary `json:"list"`
 
-	at time.Time // time of the state
+	at time.Time // time at which the status was read
 }
 
 // NodeSummary is a node in a Summary.
@@ -37,22 +37,22 @@ type NodeSummary struct {
 	Name   string  `json:"name"`
 	Live   bool    `json:"live"`
 	Shards int     `json:"shards"` // shards that it owns
-	Pages  int64   `json:"pages"`  // pages of these shards, by all owners
+	Pages  int64   `json:"pages"`  // pages of these shards, including those of earlier owners
 	Left   int     `json:"left"`
-	Ahead  float64 `json:"ahead_s"` // offset of its clock from the engine's
+	Ahead  float64 `json:"ahead_s"` // offset of the node's clock from the engine's; positive: ahead
 	Error  float64 `json:"error_s"`
-	Lag    int64   `json:"lag_bytes"` // bytes of its shards' journals that another node would have to read
-	Orders int     `json:"orders"`    // number of the last order that it applies
-	// Refuses is the reason why the node does not work on the job; "": it does, or did.
+	Lag    int64   `json:"lag_bytes"` // bytes of the shards' journals that another node would have to read
+	Orders int     `json:"orders"`    // number of the last order that the node applies
+	// Refuses is the reason why the node does not work on the job; "" if it works or worked on it.
 	Refuses string `json:"refuses,omitempty"`
 }
 
 // ShardSummary is a shard in a Summary.
 type ShardSummary struct {
 	Shard int     `json:"shard"`
-	Node  string  `json:"node,omitempty"` // its owner; "": it has none
+	Node  string  `json:"node,omitempty"` // owner of the shard; "" if it has none
 	Epoch uint64  `json:"epoch"`
-	Since float64 `json:"silent_s"` // seconds since its owner's last record
+	Since float64 `json:"silent_s"` // seconds since the owner's last record
 	Idle  bool    `json:"idle"`
 	Pages int64   `json:"pages"`
 	Left  int     `json:"left"`
@@ -64,7 +64,7 @@ type ShardSummary struct {
 type OrderSummary struct {
 	cluster.Order
 
-	Missing []string `json:"missing,omitempty"` // live nodes that do not apply it yet
+	Missing []string `json:"missing,omitempty"` // live nodes that do not apply the order yet
 }
 
 // Summarize returns the summary of a job's state.
@@ -114,7 +114,7 @@ func Summarize(s *cluster.Status, now time.Time) *Summary {
 	return x
 }
 
-// Text returns the summary as readable text.
+// Text returns the summary as text for a terminal.
 func (x *Summary) Text(name string) string {
 	var b strings.Builder
 	running := "running"
@@ -144,7 +144,7 @@ func (x *Summary) Text(name string) string {
 			fmt.Fprintf(&b, "node %s refuses the job: %s\n", cli.Printable(n.Name), cli.Printable(n.Refuses))
 		}
 	}
-	if x.End != "" && x.Unheard == x.Shards && len(x.Nodes) > 0 { // the results of the nodes are only in their directories
+	if x.End != "" && x.Unheard == x.Shards && len(x.Nodes) > 0 { // the results are only in the directories of the nodes
 		names := make([]string, len(x.Nodes))
 		for i, n := range x.Nodes {
 			names[i] = cli.Printable(n.Name)
@@ -169,7 +169,7 @@ func (x *Summary) Text(name string) string {
 	return b.String()
 }
 
-// text returns the order as a readable line.
+// text returns the order as one line of text.
 func (o *OrderSummary) text() string {
 	line := fmt.Sprintf("order %d at %s: %s", o.Number, o.At.UTC().Format(time.RFC3339), cli.Printable(strings.TrimSpace(o.What+" "+cli.Middle(o.To, 200))))
 	if o.By != "" {
@@ -187,7 +187,7 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
 }
 
-// Text returns the result as readable text.
+// Text returns the result as text for a terminal.
 func (c *Checked) Text() string {
 	var b strings.Builder
 	if c.Unstored != "" {

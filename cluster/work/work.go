@@ -31,8 +31,8 @@ const DefaultShards = 64
 
 // Spec is a job to be created.
 type Spec struct {
-	// Config may have fields that no setting can express, such as a Handler: then each node needs a Node.Program that sets the same
-	// fields. It must not have Items: results of a Handler are in visits.jsonl of the collected job.
+	// Config may have fields that no setting can express, such as a Handler: then each node needs a Node.Program that sets the same fields. It
+	// must not have Items: results of a Handler are in visits.jsonl of the collected job.
 	Config job.Config
 	Seeds  []weburl.URL
 
@@ -52,7 +52,7 @@ type Job struct {
 	crawl crawler.Config
 }
 
-// settings holds the properties of the crawl that the nodes of a job know.
+// settings holds what the nodes of a job know of the crawl.
 type settings struct {
 	Schema  string    `json:"schema"`
 	Created time.Time `json:"created"`
@@ -60,13 +60,13 @@ type settings struct {
 	Program []string  `json:"program,omitempty"`
 }
 
-// Forms of settings. Version 0.2.0, which knows the first one only, refuses to work on a job of the second: see cluster.Job.Form.
+// Forms of settings. Version 0.2.0 knows only the first one, and refuses to work on a job of the second: see cluster.Job.Form.
 const (
 	oldSettings    = "amble.cluster/1"
 	settingsSchema = "amble.cluster/2"
 )
 
-// maxSettings limits the total bytes of settings and seeds: they are one value in the engine, which accepts at most 1 MiB.
+// maxSettings limits the total bytes of settings and seeds: together they are one value in the engine, which accepts at most 1 MiB.
 const maxSettings = 700 << 10
 
 // ErrTooManySeeds means that the settings and seeds of a new job are too large: [Operator.Add] adds any number of seeds later.
@@ -105,7 +105,7 @@ func (s *Spec) Check() (cluster.Job, error) {
 	return j, nil
 }
 
-// Create stores a new job in an engine. The error is about the spec, is cluster.ErrJobExists, or the engine's.
+// Create stores a new job in an engine. The error is about the spec, or cluster.ErrJobExists, or the engine's.
 func Create(ctx context.Context, e cluster.Registers, s *Spec) error {
 	j, err := s.Check()
 	if err != nil {
@@ -114,7 +114,7 @@ func Create(ctx context.Context, e cluster.Registers, s *Spec) error {
 	return cluster.Create(ctx, e, j)
 }
 
-// Load reads the job of an engine. It reads neither files nor the environment, whatever the settings name. The error is
+// Load reads the job of an engine. It reads no files and no environment variables, even if the settings name them. The error is
 // cluster.ErrNoJob, is about the settings, or is the engine's.
 func Load(ctx context.Context, e cluster.Registers) (*Job, error) {
 	c, err := cluster.LoadJob(ctx, e)
