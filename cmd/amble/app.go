@@ -34,6 +34,7 @@ type app struct {
 	all     bool                   // help lists all flags
 	copies  []storedCopy           // local directories of jobs in stores
 
+	meant    string // a hint with the kept job that may be meant by a name that no job has
 	restored string // URL of the store whose job is resumed
 	ended    error  // the error of a job in the store that has nothing left to do
 }
@@ -337,7 +338,11 @@ func (a *app) complain(err error, command string) int {
 	if err == nil || errors.As(err, &e) && e.Err == nil {
 		return exitCode(err)
 	}
-	for line := range strings.Lines(err.Error() + remedy(err)) {
+	text := err.Error()
+	if errors.Is(err, job.ErrNoJob) {
+		text += a.meant
+	}
+	for line := range strings.Lines(text + remedy(err)) {
 		a.note("amble: " + cli.Printable(strings.TrimRight(line, "\n")))
 	}
 	if exitCode(err) == cli.ExitUsage {

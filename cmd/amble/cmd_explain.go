@@ -92,7 +92,7 @@ func (c *explainCmd) Run(a *app, o *keyflags.Origins) error {
 	if of != "" {
 		dir, text = c.Subject, of
 		if !job.Holds(dir) {
-			return notJob(dir)
+			return notJob(a, dir)
 		}
 	}
 	u, err := weburl.Parse(text)
@@ -209,7 +209,7 @@ func (c *explainCmd) forOwner(a *app) error {
 		return cli.Usage("--for-owner and --host go together, with a job directory: amble explain job --host site.to.crawl --for-owner")
 	}
 	if !job.Holds(c.Subject) {
-		return notJob(c.Subject)
+		return notJob(a, c.Subject)
 	}
 	r, err := job.Read(c.Subject)
 	if err != nil {
@@ -237,6 +237,6 @@ func (c *explainCmd) forOwner(a *app) error {
 	return explain.Account(a.out, r, account, q, cfg.Contact)
 }
 
-func notJob(dir string) error {
-	return cli.Usage("%s is not a job directory that \"amble crawl -o\" made", dir)
+func notJob(a *app, dir string) error {
+	return cli.Usage("%s is not a job directory that \"amble crawl -o\" made%s", dir, a.meant)
 }

@@ -147,7 +147,7 @@ func (c *jobsCmd) remove(a *app, jobs []kept.Job) error {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(jobs, func(j kept.Job) bool { return name == j.Name || name == j.Dir }) {
-			return cli.Usage("no job is kept as %s: amble jobs lists those that are", name)
+			return cli.Usage("no job is kept as %s%s: amble jobs lists those that are", name, kept.DidYouMean(name))
 		}
 	}
 	ctx, stop := a.untilSignal(context.Background())
@@ -203,10 +203,19 @@ func (m jobMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
+// kept returns the directory of a kept job. Any other name is returned unchanged, and an error about it will say which job may be meant.
+func (a *app) kept(name string) string {
+	path := kept.Path(name)
+	if path == name && !job.Holds(name) {
+		a.meant = kept.DidYouMean(name)
+	}
+	return path
+}
+
 // path returns the directory of a job. A job in a store gets a temporary directory for the duration of the command.
 func (m jobMapper) path(name string) (string, error) {
 	if !open.IsURL(name) {
-		return kept.Path(name), nil
+		return m.a.kept(name), nil
 	}
 	dir, err := os.MkdirTemp("", "amble-stored-")
 	if err != nil {
@@ -237,7 +246,7 @@ func (m resumedMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) err
 		return err
 	}
 	if !open.IsURL(name) {
-		target.SetString(kept.Path(name))
+		target.SetString(m.a.kept(name))
 		return nil
 	}
 	m.a.restored = strings.TrimRight(name, "/")

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"strings"
 
@@ -104,7 +106,11 @@ func (c *textCmd) read(a *app, o *keyflags.Origins) (page []byte, address string
 		}
 		body, err := operator.File(c.Page, a.in)
 		if err != nil {
-			return nil, "", cli.Usage("page: %w", err)
+			hint := ""
+			if errors.Is(err, fs.ErrNotExist) {
+				hint = "; write a page on the web in full, as in https://" + c.Page
+			}
+			return nil, "", cli.Usage("page: %w%s", err, hint)
 		}
 		return body, address, nil
 	}

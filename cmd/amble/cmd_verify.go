@@ -145,7 +145,7 @@ func (c *verifyCmd) corpus(a *app) error {
 func verifyJob(dir string, keys job.PublicKeys) (*job.Verification, error) {
 	r, err := job.Read(dir)
 	if err != nil {
-		return nil, cli.UsageOf("", err)
+		return nil, err
 	}
 	defer func() { _ = r.Close() }() // only read
 	return r.VerifyBy(keys)

@@ -117,6 +117,20 @@ func Path(name string) string {
 	return name
 }
 
+// DidYouMean returns a hint with the kept job whose name resembles the given one, "" if none does.
+func DidYouMean(name string) string {
+	folder, err := Folder("")
+	if err != nil {
+		return ""
+	}
+	entries, _ := os.ReadDir(folder) // a hint needs no error
+	var names []string
+	for _, e := range slices.Backward(entries) { // of two equally similar names of a host, the later job
+		names = append(names, e.Name())
+	}
+	return cli.DidYouMean(name, names)
+}
+
 func isDir(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.IsDir()
