@@ -39,7 +39,7 @@ func (f field) text() string {
 	return f.name + ": " + f.value
 }
 
-// isKept reports whether a job may keep the field as it is: the value is elsewhere.
+// isKept reports whether a job may keep the field as it is, because it only says where the value is ("@FILE", "env:NAME").
 func (f field) isKept() bool {
 	return strings.HasPrefix(f.value, "@") || strings.HasPrefix(f.value, "env:")
 }
@@ -94,7 +94,7 @@ func keptFields(v []string) []string {
 		f, err := parseField(text)
 		switch {
 		case err != nil:
-			f = field{name: "?", value: secretGone} // any part of it may be a secret
+			f = field{name: "?", value: secretGone} // any part of the text may be a secret
 		case !f.isKept():
 			f.value = secretGone
 		}
@@ -103,7 +103,7 @@ func keptFields(v []string) []string {
 	return kept
 }
 
-// absoluteHosts returns entries whose header fields name files by absolute paths.
+// absoluteHosts returns the entries with absolute paths of the files that their header fields name.
 func absoluteHosts(all []crawler.HostSettings) ([]crawler.HostSettings, error) {
 	all = slices.Clone(all)
 	for i := range all {
@@ -125,7 +125,7 @@ func absoluteHosts(all []crawler.HostSettings) ([]crawler.HostSettings, error) {
 	return all, nil
 }
 
-// absoluteFields returns the key header with absolute paths.
+// absoluteFields returns the key header with absolute paths of the files that it names.
 func absoluteFields(v []string) (abs []string, err error) {
 	abs = slices.Clone(v)
 	for i, text := range v {
@@ -242,7 +242,7 @@ func (f field) origins(seeds []weburl.URL) []string {
 	return slices.Compact(list)
 }
 
-// read returns the value of the field, from wherever it is.
+// read returns the value of the field, from the file or environment variable if it names one.
 func (f field) read() (string, error) {
 	value := f.value
 	path, isFile := strings.CutPrefix(f.value, "@")
@@ -273,7 +273,7 @@ func oneLine(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = file.Close() }() // only read
+	defer func() { _ = file.Close() }() // it was only read
 	b, err := io.ReadAll(io.LimitReader(file, maxSecret+1))
 	if err != nil {
 		return "", err

@@ -27,14 +27,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Source is a segment, and where its node's directory is.
+// Source is a segment with the location of its node's directory.
 type Source struct {
 	Segment
 
 	NodeDir string // directory of the node; "": it is not available
-	Lacks   string // the missing files, as a sentence; "": none
+	Lacks   string // the missing files, as a sentence; "": no file is missing
 
-	fetched bool // the directory is a copy for this purpose: its files may be moved
+	fetched bool // NodeDir is a copy made for the assembly: its files may be moved
 }
 
 // dir returns the directory of the segment.
@@ -103,7 +103,7 @@ func beginPart(part string) error {
 	return outputError(os.WriteFile(mark, nil, 0o644))
 }
 
-// assembler makes one directory.
+// assembler assembles one job directory.
 type assembler struct {
 	*Assembly
 	files jobFiles
@@ -139,8 +139,8 @@ func (a *assembler) committed(name string) (list []lineFile) {
 	return list
 }
 
-// lines writes a file of lines that is merged from those of all segments. change is called for each line and returns the one
-// that is written.
+// lines merges a file of lines from those of all segments, by the times that at returns for the
+// lines. If change is not nil, it is called for each line and returns the line to write instead.
 func (a *assembler) lines(name string, list []lineFile, at func([]byte) (time.Time, error), change func(line []byte) ([]byte, error)) error {
 	f, err := a.files.edit(name, os.O_TRUNC)
 	if err != nil {
@@ -219,12 +219,12 @@ func wholeSize(path string) (size int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // it was only read
 	if size, err = f.Seek(0, io.SeekEnd); err != nil {
 		return 0, err
 	}
 	var b [1]byte
-	for ; size > 0; size-- { // an incomplete line is short
+	for ; size > 0; size-- { // an incomplete last line is short
 		if _, err := f.ReadAt(b[:], size-1); err != nil {
 			return 0, err
 		}
@@ -283,7 +283,7 @@ func copyBodies(to plainDir, from string, most int64) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = d.close() }() // only read
+	defer func() { _ = d.close() }() // it was only read
 	names, err := d.names(".")
 	if err != nil {
 		return err
@@ -366,7 +366,7 @@ func (a *assembler) copy(s *Source, name string) error {
 	if err := os.MkdirAll(filepath.Join(a.path, path.Dir(name)), 0o755); err != nil {
 		return err
 	}
-	if s.fetched { // and already synced
+	if s.fetched { // the copy is already synced
 		return os.Rename(filepath.Join(s.dir(), filepath.FromSlash(name)), filepath.Join(a.path, filepath.FromSlash(name)))
 	}
 	d, err := openDir(s.dir())
@@ -406,8 +406,8 @@ func (a *assembler) settings() error {
 	return writeAudit(a.files.plainDir, &c)
 }
 
-// ordered adds changes made by orders. Each shard applies an order at a different time; the check assumes it from when all shards
-// have applied it.
+// ordered adds the orders to the settings. Shards apply an order at different times: the check expects
+// a longer delay from when all shards have applied it, and accepts a retry from when the first one has.
 func (a *assembler) ordered(c *audit.Config) {
 	for i := range a.Orders {
 		o := a.Orders[i]
@@ -458,7 +458,7 @@ func (a *assembler) processes() (all []audit.Process, err error) {
 			return nil, err
 		}
 		if run == "" {
-			continue // it requested nothing
+			continue // its process requested nothing
 		}
 		p := audit.Process{Run: run, Name: fmt.Sprintf("node %s, shard %d, epoch %d", s.Node, s.Shard, s.Epoch), Ahead: s.ahead().Seconds(), Error: a.MaxSkew.Seconds()}
 		if s.Clock != nil {
@@ -495,7 +495,7 @@ func runOf(path string) (run string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // it was only read
 	line, err := jsonl.ReadLine(bufio.NewReader(f), nil)
 	if errors.Is(err, io.EOF) {
 		return "", nil

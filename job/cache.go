@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/crawler/cache"
 )
 
-// addCache puts the cache in the directory Cache around the Fetcher. A wrapper of the program (Crawl.AroundFetch) wraps it in turn.
+// addCache wraps the Fetcher in the cache of the directory Cache. The program's own wrapper (Crawl.AroundFetch) wraps both.
 func (c *Config) addCache(x *crawler.Config) error {
 	if c.Cache == "" {
 		return nil

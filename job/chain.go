@@ -191,7 +191,7 @@ func (c *chainCheck) conclude(noted bool) {
 	note(c.tokens > 0 && c.keys == nil && !noted, "signatures of heads were not checked: the job names no identity; name the keys, as a folder or a JWK Set")
 	next := c.Signed + 1
 	if c.Signed > 0 {
-		next++ // the head has a line of its own in the ledger
+		next++ // the head itself is the next line
 	}
 	note(whole && c.keys != nil && next <= c.Lines, "lines %d to %d are under no signed head: whoever writes to the file can change them and compute the chain anew", next, c.Lines)
 }

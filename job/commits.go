@@ -19,8 +19,8 @@ import (
 // Names of the values that each commit of visits stores in the queue: the lengths of the job's files.
 const (
 	keyJob    = "job/"
-	keyExtent = "job/extent/" // followed by the file's name
-	keyMark   = "job/mark/"   // followed by the file's name, a colon and the offset as 16 hexadecimal digits: the SHA-256 up to that offset
+	keyExtent = "job/extent/" // + file name
+	keyMark   = "job/mark/"   // + file name, colon and an offset of 16 hexadecimal digits; the value is the SHA-256 up to that offset
 )
 
 // commits stores the lengths of the job's files in the queue with each commit, and compares the files with them when the

@@ -19,7 +19,7 @@ import (
 // job, are read up to their present end. The Reader is closed with r.
 func (r *Reader) Committed() (*Reader, error) {
 	c := &Reader{dir: r.dir, files: r.files, limits: map[string]int64{}}
-	sizes := map[string]int64{} // keyed by segment, so that a segment that is read again after an error counts once
+	sizes := map[string]int64{} // keyed by segment, so that a second reading after an error counts no segment twice
 	err := r.extents(func(name string, e *extent) { sizes[name] = e.Bytes })
 	if err != nil && !errors.Is(err, disk.ErrDamaged) && !missingFile(err) {
 		return nil, readError(err)
@@ -38,7 +38,7 @@ func (r *Reader) Committed() (*Reader, error) {
 		if _, known := c.limits[name]; known {
 			continue
 		}
-		c.limits[name] = 0 // created after the last commit
+		c.limits[name] = 0 // the file was created after the last commit
 		if atCommit {
 			continue
 		}
@@ -65,7 +65,7 @@ func (r *Reader) extents(f func(name string, e *extent)) (err error) {
 			}
 			return err
 		})
-		if err == nil || missingFile(err) || try == 5 || !r.Running() { // a file may have been replaced meanwhile
+		if err == nil || missingFile(err) || try == 5 || !r.Running() { // the process may have replaced a file of the queue meanwhile
 			return err
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -24,8 +24,8 @@ type Config struct {
 	// closes them.
 	Crawl crawler.Config
 
-	// Also are sinks of this process, after those of Crawl. They are not part of the job: a resumed job does not have them. The
-	// caller closes them.
+	// Also holds sinks of this process, which get each visit after those of Crawl. They are not
+	// part of the job: a resumed job does not have them. The caller closes them.
 	Also []sink.Sink
 
 	// Items are additional files for the program's results ([crawler.Visit.Emit]): [ItemsLines], [ItemsCSV] and [ItemsTable]. Each file
@@ -271,7 +271,7 @@ func readSince(path string) (crawler.History, error) {
 	if err != nil {
 		return nil, &KeyError{Key: "since", Err: fmt.Errorf("%w: name a job directory or its %s, or leave since empty", err, VisitsName)}
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // it was only read
 	past, err := crawler.ReadHistory(f, 0)
 	if err != nil {
 		return nil, &KeyError{Key: "since", Err: fmt.Errorf("%s: %w", path, err)}

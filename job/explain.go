@@ -21,7 +21,7 @@ import (
 // Story holds everything that a job's files record about one URL.
 type Story struct {
 	Dir      string       `json:"dir"`
-	State    string       `json:"state"`           // "visited", or the state of a URL that was not
+	State    string       `json:"state"`           // "visited", or the state in the queue
 	Note     string       `json:"note,omitempty"`  // missing information, with the reason
 	Chain    []Found      `json:"chain"`           // from the seed to the URL
 	Visit    *sink.Record `json:"visit,omitempty"` // nil if the URL was not visited

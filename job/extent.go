@@ -17,8 +17,8 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// extent is the length of an append-only file at a commit, with the SHA-256 of that part, as from "head -c BYTES FILE". It is
-// stored in the queue in the same step as the visits that it covers.
+// extent is the length of an append-only file at a commit, with the SHA-256 of that part, which "head -c BYTES FILE | sha256sum"
+// prints. It is stored in the queue in the same step as the visits that it covers.
 type extent struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`

@@ -28,7 +28,7 @@ type Follower struct {
 type following struct {
 	name string
 	at   int64
-	n    int // lines
+	n    int // number of lines read
 }
 
 // Follow returns a Follower that starts at the first line.
@@ -72,12 +72,12 @@ func (p *following) poll(d plainDir, f func(line []byte) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // only read
+	defer func() { _ = file.Close() }() // it was only read
 	size := file.Size()
 	if size == p.at {
 		return nil
 	}
-	p.at = min(p.at, size) // it was cut back to the last commit
+	p.at = min(p.at, size) // the file may have been cut back to the last commit
 	if _, err := file.Seek(p.at, io.SeekStart); err != nil {
 		return err
 	}

@@ -368,7 +368,7 @@ type own[T any] struct {
 	is    Kind
 	read  func(v []string) (T, error)
 	write func(T) []string
-	late  bool // set reports errors, with the key and its value, not parse
+	late  bool // errors come from set, with key and value, and not from parse
 }
 
 func (o own[T]) kind() Kind { return o.is }

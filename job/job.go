@@ -112,7 +112,7 @@ func Holds(dir string) bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = d.close() }() // only read
+	defer func() { _ = d.close() }() // it was only read
 	begun, err := d.has(manifestName)
 	told, err2 := d.has(jobName)
 	return begun && told && err == nil && err2 == nil
@@ -151,7 +151,7 @@ func asBegun(dir string) (c Config, seeds []string, err error) {
 	if err != nil {
 		return c, nil, err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // it was only read
 	m, err := r.Manifest()
 	if err != nil {
 		return c, nil, err

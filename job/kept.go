@@ -110,7 +110,7 @@ func (c *Config) readLists(dir string) error {
 		if d, err = openDir(dir); err != nil {
 			return readError(err)
 		}
-		defer func() { _ = d.close() }() // only read
+		defer func() { _ = d.close() }() // it was only read
 	}
 	l := &lists{}
 	now := time.Now()

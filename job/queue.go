@@ -265,7 +265,7 @@ func (u *uploads) putParts(ctx context.Context, q *queued, name, from string, by
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // it was only read
 	if bytes < 0 {
 		info, err := f.Stat()
 		if err != nil {

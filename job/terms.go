@@ -155,7 +155,7 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 		return nil, err
 	}
 	if c.archive != nil {
-		defer func() { _ = c.archive.Close() }() // only read
+		defer func() { _ = c.archive.Close() }() // it was only read
 	}
 	parse := parseVisits()
 	err = r.files.eachLine(VisitsName, func(n int, b []byte) bool {

@@ -11,7 +11,7 @@ import (
 // Request names a URL that the caller wants to request, for [Gate.Admit].
 type Request struct {
 	URL      weburl.URL // the URL that the caller wants
-	Next     weburl.URL // result of [Gate.Next]; zero: the caller resolved URL's own host
+	Next     weburl.URL // result of [Gate.Next]; zero: URL's own host was resolved
 	Addr     netip.Addr // the address of Next's host
 	Purpose  Purpose    // Page, Sitemap, Login, Resource or Terms; the Gate itself issues the permits for robots.txt
 	For      weburl.URL // for a Resource only: the page that needs it, written to the ledger
@@ -53,7 +53,7 @@ type admission struct {
 	clocks clocks
 }
 
-// admitShared takes the turn of a request that the Gate itself admits.
+// admitShared takes a turn at the shared clocks for a request that the Gate itself admits, and returns the Permit.
 func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 	a, err := g.decide(now, q)
 	if err != nil {
@@ -63,7 +63,8 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 	if d := g.cfg.interval(); d > 0 {
 		p.rate = &Turn{Gate: g.journal.run, Crawl: g.cfg.Name, Total: true, Delay: d}
 	}
-	// Hosts does not block. A robots.txt may be copied, which takes the lock; those of loopback addresses are not shared.
+	// A *Hosts never blocks, so the Gate can stay locked. Only copying a robots.txt needs the
+	// lock; files of loopback hosts are not copied.
 	if _, quick := g.cfg.Shared.(*Hosts); quick && (a.step.purpose != Robots || q.Addr.IsLoopback()) {
 		err = g.takeTurn(q, p, a.step.purpose)
 	} else {
@@ -72,7 +73,7 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 	if err != nil {
 		return Permit{}, err
 	}
-	now = time.Now() // but not before the time of the turn
+	now = time.Now() // not earlier than the turn began
 	for _, t := range [...]*Turn{&p.turn, p.rate} {
 		if t != nil && !t.Until.IsZero() && (q.Deadline.IsZero() || t.Until.Before(q.Deadline)) {
 			q.Deadline = t.Until
@@ -85,7 +86,7 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 	return granted, nil
 }
 
-// takeTurnUnlocked takes p's turn while the Gate is not locked, then decides again.
+// takeTurnUnlocked unlocks the Gate, takes the turns of p, and decides about the request again.
 func (g *Gate) takeTurnUnlocked(q Request, p *permit, first admission) (a admission, err error) {
 	g.mu.Unlock()
 	err = g.takeTurn(q, p, first.step.purpose)
@@ -107,9 +108,9 @@ func (g *Gate) takeTurnUnlocked(q Request, p *permit, first admission) (a admiss
 	return a, err
 }
 
-// takeTurn takes p's turn among other crawls. A robots.txt is not requested if another crawl has requested it, before or
-// during the wait. The turn at the total rate is taken last, when nothing else is missing. The Gate is locked only
-// if neither that nor a robots.txt can block: see admitShared.
+// takeTurn takes p's turn among other crawls. A robots.txt that another crawl has requested, before
+// or during the wait, is copied and not requested. The turn at the total rate is taken last, when
+// nothing else is missing. The Gate may be locked only if nothing of this can block: see admitShared.
 func (g *Gate) takeTurn(q Request, p *permit, why Purpose) error {
 	if why == Robots {
 		if err := g.copyRobots(q, p); err != nil {
@@ -250,7 +251,7 @@ func (g *Gate) clocks(now time.Time, h *host, target weburl.URL, addr netip.Addr
 	return c
 }
 
-// life returns the lifetime of a Permit for s granted now.
+// life returns the lifetime of a Permit for step s that is granted now.
 func (c *Config) life(now time.Time, q Request, s step, o *origin) time.Duration {
 	d := c.PermitTTL
 	if !q.Deadline.IsZero() {
@@ -265,7 +266,7 @@ func (c *Config) life(now time.Time, q Request, s step, o *origin) time.Duration
 	return d
 }
 
-// mint makes p the Permit for an admitted request and starts its clocks. If other crawls share them, p already has its turn.
+// mint makes p the Permit for an admitted request and starts its clocks. With shared clocks, p must have its turn already.
 func (g *Gate) mint(now time.Time, q Request, a admission, p *permit) Permit {
 	h, s, c := a.host, a.step, a.clocks
 	o := h.origin(q.URL)
@@ -278,7 +279,7 @@ func (g *Gate) mint(now time.Time, q Request, a admission, p *permit) Permit {
 		if o.outage != nil && o.chain == nil { // a redirect hop has waited only for its own host
 			passed = append(passed, ledger.Clause{Name: ledger.ClauseRobots, Until: o.retryAt().time()})
 		}
-	} else { // only an admitted request counts as use
+	} else { // only an admitted request counts as a use of the rules
 		o.use = usedLately
 	}
 	for _, t := range [...]*Turn{&p.turn, p.rate} {

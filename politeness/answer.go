@@ -11,9 +11,9 @@ import (
 // ruleset is one stored robots.txt: parsed, or packed to its text alone, which takes a tenth of the memory.
 type ruleset struct {
 	cfg    *Config
-	book   *rulebook // the rulebook that counts its size; nil until it is kept
-	origin string    // origin that it applies to; "" if the rules are made up
-	body   string    // "" where made up
+	book   *rulebook // the rulebook whose total includes this ruleset; nil: none yet
+	origin string    // origin that the rules apply to; "" for rules without a file
+	body   string    // text of the file; "" for rules without a file
 	hash   [sha256.Size]byte
 
 	rules *robots.Rules // nil until needed
@@ -52,7 +52,7 @@ func (s *ruleset) pack() {
 	}
 }
 
-// resize runs do, which changes the size of s, and updates the rulebook's total.
+// resize calls do, which changes the size of s, and updates the rulebook's total.
 func (s *ruleset) resize(do func()) {
 	before := s.size()
 	do()
@@ -78,7 +78,7 @@ type answer struct {
 	policy robots.Policy
 	rules  *ruleset
 	hash   [sha256.Size]byte
-	to     weburl.URL // of a redirect
+	to     weburl.URL // target of a redirect
 
 	ended   time.Time // the end of the response, as far as it is known
 	expires instant   // when the file must be requested again, if the answer is conclusive
@@ -112,7 +112,7 @@ func (c *Config) interpret(p *permit, r Reply) answer {
 	case robots.Redirect:
 		to, err := p.url.Resolve(r.Header.Get("Location"))
 		if err != nil || r.Header.Get("Location") == "" {
-			return answer{policy: robots.AllowAll} // no usable target: unavailable, as for 404
+			return answer{policy: robots.AllowAll} // no usable target: treated as unavailable, like 404
 		}
 		a.to = to
 	}

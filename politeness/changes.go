@@ -17,7 +17,7 @@ import (
 // a crawl that stores its snapshot with every commit: its result grows with the number of requests in between, not with the
 // number of hosts. It waits as Snapshot does, and has the same times and Permits.
 //
-// A name has a letter, "/" and a host, an address or a domain; or it is "head", which is always there.
+// A name consists of a letter, "/" and a host, an address or a domain; or it is "head", which every result contains.
 func (g *Gate) Changes() map[string][]byte {
 	now := time.Now()
 	g.recording.Lock()
@@ -293,7 +293,7 @@ func Assemble(values iter.Seq2[string, []byte]) ([]byte, error) {
 	prefixes := []string{addrPrefix, domPrefix, hostPrefix, filesPrefix}
 	bodies, counts := make([][]byte, len(prefixes)), make([]uint64, len(prefixes))
 	for name, value := range values {
-		for i, prefix := range prefixes { // parts written by another version are ignored: their state was never used since
+		for i, prefix := range prefixes { // ignore parts in another version's format: no Gate has used their state since
 			if strings.HasPrefix(name, prefix) && len(value) > 0 && value[0] == version {
 				bodies[i], counts[i] = append(bodies[i], value[1:]...), counts[i]+1
 			}

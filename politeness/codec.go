@@ -33,10 +33,10 @@ func (w *writer) strings(ss []string) {
 	}
 }
 
-// reader reads these values from b. After the first error all values are zero, so that loops end.
+// reader reads a snapshot's values from b. After the first error all values are zero, so that loops end.
 type reader struct {
 	b       []byte
-	version uint64 // of the format
+	version uint64 // version of the snapshot's format
 	awaited []awaited
 	err     error
 }

@@ -52,10 +52,10 @@ type Config struct {
 	// DelayFactor times the last response time is the delay if that is longer than Delay, up to MaxDelay: a slow server gets
 	// fewer requests. 0: DefaultDelayFactor; [NoFactor]: off.
 	DelayFactor float64
-	// MaxDelay caps what DelayFactor adds, and nothing else. 0: DefaultMaxDelay; NoDelay; [Forever]: no cap.
+	// MaxDelay limits the delay that DelayFactor computes, and no other delay. 0: DefaultMaxDelay; NoDelay; [Forever]: no limit.
 	MaxDelay time.Duration
-	// Rate is the maximum number of requests per second to all hosts together. Crawls that share something and have a Rate
-	// together send no more than the lowest of these rates, while the crawl that has it has requests to make. 0 or less: no limit.
+	// Rate is the maximum number of requests per second to all hosts together. Crawls that share clocks and have a Rate together
+	// send no more than the lowest of these rates, as long as the crawl with the lowest has requests to make. 0 or less: no limit.
 	Rate float64
 	// PerDomain makes all hosts of one registrable domain share one clock, as hosts on one address
 	// always do.
@@ -69,11 +69,11 @@ type Config struct {
 	// addresses and robots.txt files there are not shared; with Offline nothing is. nil: nothing is shared; a crawler.Crawler then
 	// shares the Hosts of its process.
 	Shared Sharing
-	// Name identifies the crawl to others that share something with it, and in their ledgers.
+	// Name identifies the crawl to crawls with which it shares clocks, and in their ledgers.
 	Name string
-	// Account identifies the header fields with which the crawl requests u's origin, other than those that all crawls send.
-	// Crawls share a robots.txt only if they have the same name here. The name is not written anywhere. Account must not
-	// block. nil, or "": no such fields.
+	// Account identifies the header fields of requests to u's origin that not all crawls send. Crawls share a robots.txt only
+	// if their Account returns the same name for its origin. The name is not written anywhere. Account must not block. nil,
+	// or "": no such fields.
 	Account func(u weburl.URL) string
 	// CopyRobots is called with the robots.txt at u that another crawl has requested, to keep the body as evidence. It is called
 	// before the ledger has the line and before the rules are obeyed. If it returns an error, Admit returns that error and the
@@ -154,7 +154,7 @@ type Config struct {
 	// nil: nothing is signed.
 	SignHead func(sum [sha256.Size]byte, lines int64, at time.Time) (token string, err error)
 
-	hosts *hostmatch.Table // of HostDelays
+	hosts *hostmatch.Table // compiled HostDelays
 }
 
 // minRate is one request in 30 years: longer gaps overflow a time.Duration.
@@ -192,8 +192,8 @@ func or[T comparable](v, def T) T {
 	return v
 }
 
-// longest returns the maximum that a field sets. NoDelay becomes 1 ns, the shortest positive duration: what has just begun has
-// not exceeded it.
+// longest returns the maximum that a field sets. NoDelay becomes 1 ns, the shortest positive
+// duration, so that a wait that has just begun does not exceed it.
 func longest(v, def time.Duration) time.Duration { return max(1, or(v, def)) }
 
 // Validate reports all errors in c, joined, each with the field's name.

@@ -45,7 +45,7 @@ const (
 	ReasonRetryAfter        = "retry_after_long"   // Retry-After above the crawl's maximum
 	ReasonCrawlDelay        = "crawl_delay_long"   // Crawl-delay above the crawl's maximum
 	ReasonChallenge         = "challenge"          // the host sent challenges of a bot wall several times in a row
-	ReasonHostFailed        = "host_failed"        // failed too often, or for too long, without a good answer in between
+	ReasonHostFailed        = "host_failed"        // failed too often, or for too long, without a good response in between
 	ReasonOptOut            = "opt_out"            // the host is on the operator's opt-out list
 	ReasonUsage             = "usage_signal"       // the site forbids a purpose of the crawl, or a use that the crawl refuses if it is forbidden
 	ReasonNoContact         = "no_contact"         // the crawl has no contact, and the host is not on loopback

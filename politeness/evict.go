@@ -83,7 +83,7 @@ const sweepMin = 1 << 17
 
 // idle schedules the removal of hosts and clocks that may be forgotten.
 type idle struct {
-	at  int // the number of clocks
+	at  int // number of clocks at which the next sweep runs
 	min int // the minimum of at
 }
 

@@ -12,8 +12,8 @@ import (
 
 // host holds the state of one host:port: its clocks, its origins and its health.
 //
-// It is made when a URL of it is first seen, waits only through its slots' clocks, and may be forgotten only when it equals
-// a new one (fresh).
+// A host is created when a URL of it is first seen. It waits only because of its slots' clocks, and
+// may be forgotten only when it equals a new one (fresh).
 type host struct {
 	first   pace
 	more    *[]pace    // the further slots of an own host
@@ -158,7 +158,7 @@ func (h *host) waits(now time.Time) (at time.Time, clause string) {
 	return at, clause
 }
 
-// state returns the facts that h's delay depends on after a request; local reports whether that was to a loopback address.
+// state returns the facts that h's delay depends on after a request; local reports whether the request was to a loopback address.
 func (h *host) state(c *Config, local bool) HostState { return h.stateBy(c, h.entry, local) }
 
 // stateBy is like state, with a given entry of Config.HostDelays.
@@ -178,7 +178,7 @@ func (h *host) shortest(c *Config) HostState {
 	case h.own:
 		s.Operator = NoDelay
 	default:
-		s.Operator = 0 // ranges only lengthen the delay of other hosts
+		s.Operator = 0 // a range of addresses can only lengthen the delay of a host that is not an own one
 	}
 	return s
 }

@@ -19,7 +19,7 @@ type Identity struct {
 	Promises string
 }
 
-// PromisesPage is this module's page for site owners: what it promises them, and how they slow or stop a crawl.
+// PromisesPage is this module's page for site owners: what the crawler promises them, and how to slow or stop a crawl.
 const PromisesPage = "https://github.com/amble-crawler/amble/blob/main/docs/politeness.md#what-to-do-now"
 
 // maxPromises bounds Identity.Promises in bytes, because servers limit the size of a header.

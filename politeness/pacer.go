@@ -17,7 +17,7 @@ type pacer struct {
 	addrs   map[netip.Addr]*shared
 	domains map[string]*shared
 	total   *rate.Limiter // nil without Config.Rate
-	bucket  rate.Limiter  // of the clock that is being examined
+	bucket  rate.Limiter  // bucket of the clock that is being examined
 	due     time.Time     // the latest time promised to a request waiting for total
 	taken   time.Time     // when the last token of total was taken
 }
@@ -116,7 +116,7 @@ func (p *pacer) take(now time.Time, by *permit, passed []ledger.Clause) []ledger
 		start(&c.domain.pace, ledger.ClauseDomain)
 		c.domain.serve(c.host)
 	}
-	if p.total != nil && !now.Before(p.taken) { // it can be earlier in a Replay; the bucket was full again at p.taken
+	if p.total != nil && !now.Before(p.taken) { // in a Replay, now can be earlier than p.taken, when the bucket was full again
 		p.total.ReserveN(now, 1) // the next request waits for the part that rateFree rounded away
 		p.taken = now
 	}

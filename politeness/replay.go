@@ -189,7 +189,7 @@ func (r *replay) start() error {
 			return err
 		}
 	}
-	p.slot, p.allowed = e.Slot, e.Allowed // Permits of a snapshot lack them
+	p.slot, p.allowed = e.Slot, e.Allowed // Permits of a snapshot lack both
 	p.began = e.Written
 	p.started.Store(true)
 	return nil
@@ -216,7 +216,7 @@ func (r *replay) mint() (*permit, error) {
 	p := g.mint(e.Allowed, Request{URL: wanted, Addr: addr, Attempt: e.Attempt}, admission{h, step{url: target, purpose: purpose}, clocks}, new(permit)).p
 	p.clocks.host.meet(&g.cfg, addr)
 	p.id = e.ID
-	p.state.Store(begun) // it is never taken back
+	p.state.Store(begun) // so that the Permit is never taken back
 	r.out[p.id] = p
 	return p, nil
 }
@@ -227,7 +227,7 @@ func (r *replay) unsent() error {
 	if err != nil {
 		return err
 	}
-	if e.ID == 0 { // a line of Failed
+	if e.ID == 0 { // a line written by Failed
 		g.failed(e.time(), wanted, target, errFailed)
 		return nil
 	}
@@ -273,7 +273,7 @@ func (r *replay) end(p *permit) error {
 	return nil
 }
 
-// body is the robots.txt of the line.
+// body returns the robots.txt of the line, if its body was kept.
 func (r *replay) body() (b []byte, missing bool) {
 	if r.robots == nil {
 		return nil, true

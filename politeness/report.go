@@ -72,11 +72,11 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	if first {
 		g.announce(now, p.p, r, a)
 	}
-	switch { // before the outcome takes effect, so that the ledger has this line before those of requests that waited for it
+	switch { // write the line before the outcome takes effect, so that it precedes the lines of requests that waited for the outcome
 	case first:
 		p.p.unrecorded = g.journal.end(now, p.p, r, a)
 	case before == lapsed:
-		p.p.unrecorded = g.journal.end(now, p.p, Reply{Aborted: true}, answer{}) // starts the pause in a check of the ledger
+		p.p.unrecorded = g.journal.end(now, p.p, Reply{Aborted: true}, answer{}) // a check of the ledger counts the pause from this line
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

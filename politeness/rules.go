@@ -12,8 +12,8 @@ import (
 type rulebook struct {
 	cfg       *Config
 	hosts     hosts
-	overrides map[string]*override // by origin; never changes
-	size      int64                // bytes that robots.txt files take, by estimate
+	overrides map[string]*override // keyed by origin; constant
+	size      int64                // estimated memory of the robots.txt files in bytes
 	evictAt   int64                // size at which rules are packed or evicted
 	parsed    []*ruleset           // in the order of parsing; may include rules no longer kept
 	clean     int                  // length of parsed at which those no longer kept are removed

@@ -74,10 +74,10 @@ func (p *shared) serve(h *host) {
 	}
 }
 
-// promise returns the time at which h should try again, and puts it in the line. The first in line tries when the clock is free,
-// the second a little later, in case the first does not. The turns of the others are not known, because the requests before theirs
-// take unknown times, but each of those is followed by a pause of at least least. They try before their turn rather than after it,
-// when they would have lost it.
+// promise puts h in the line and returns the time at which it should try again. The first in line tries
+// when the clock is free, the second a little later, in case the first does not. The turns of the others
+// are unknown, because earlier requests take unknown times, but each of these is followed by a pause of
+// at least least. A host tries before its turn rather than after it, when it would have lost the turn.
 func (p *shared) promise(now time.Time, h *host, least time.Duration) time.Time {
 	p.enter(h)
 	place, pause := p.place(h), max(least, recheck)

@@ -156,7 +156,7 @@ func (c *Config) robotsKey(u weburl.URL) RobotsKey {
 // at the host.
 func (g *Gate) shareRobots(p *permit, r Reply, a answer) {
 	o := p.wantedHost.origin(p.wanted)
-	// For a Permit that was taken back, and so is aborted, a late Report may be writing unrecorded.
+	// Check Aborted first: a late Report of a Permit that was taken back, and so is aborted, may be writing p.unrecorded.
 	if !p.sharesRobots() || r.Aborted || r.Challenged || o.chain != nil || p.unrecorded != nil {
 		return
 	}
@@ -201,7 +201,7 @@ func (g *Gate) copyRobots(q Request, p *permit) error {
 	switch {
 	case !f.Until.After(now), f.Fetched.After(now.Add(unsteady)): // its age is unknown, because the wall clock was set back
 		return nil
-	case !g.needsRobots(now, q.URL): // another goroutine has adopted it
+	case !g.needsRobots(now, q.URL): // another goroutine of this crawl has adopted the file
 		return stale
 	}
 	if g.cfg.CopyRobots != nil {

@@ -55,7 +55,7 @@ type Turn struct {
 	// Loopback is set instead of Addr for a loopback address, whose ports are different programs: a cluster job has a clock for
 	// it, too.
 	Loopback netip.Addr
-	URL      weburl.URL // of the request, also where Host is ""; zero for a Turn that was not taken
+	URL      weburl.URL // URL of the request, even if Host is ""; zero for a Turn that was not taken
 
 	// Take sets the fields below.
 
@@ -68,8 +68,8 @@ type Turn struct {
 	Held context.Context
 }
 
-// shareQuiet makes other crawls wait, too, for the hours for which a request waits, and returns the request's error, or another time to
-// try again. The Gate is not locked meanwhile.
+// shareQuiet makes other crawls, too, wait for the hours for which a request waits, and returns the
+// error of Take. Any other err is returned as it is. The Gate is unlocked meanwhile.
 func (g *Gate) shareQuiet(q Request, err error) error {
 	var wait *NotYet
 	if len(g.cfg.Hours) == 0 && !g.cfg.VisitTime || !errors.As(err, &wait) || wait.Clauses[0].Name != ledger.ClauseQuiet || g.host(q.URL).own {
@@ -311,13 +311,13 @@ func (g *Gate) announce(now time.Time, p *permit, r Reply, a answer) {
 	if failed(r) {
 		s.Backoff = min(max(firstBackoff, 2*s.Backoff), g.cfg.MaxBackoff)
 	}
-	if d, _ := requestedDelay(a.rules.bound()); p.wantedHost == h { // which learns it from this answer
+	if d, _ := requestedDelay(a.rules.bound()); p.wantedHost == h { // the host learns its delay from this robots.txt
 		s.Requested = max(s.Requested, d)
 	}
 	d, _ := g.cfg.delayFor(s)
 	rest := now.Add(d)
 	if d <= p.turn.Delay && !until.After(rest) {
-		return // others hold the clock of a process that is killed
+		return // if this process is killed, others hold the clock for at least as long
 	}
 	t := p.turn
 	g.cfg.Shared.Done(&t, Owed{Host: later(until, rest), Addr: rest, Domain: rest})

@@ -125,7 +125,7 @@ func (w *writer) pace(p *pace) {
 	}
 }
 
-// permit writes an outstanding Permit, for the line of its end.
+// permit writes an outstanding Permit, with what a replay of its end needs.
 func (w *writer) permit(p *permit) {
 	w.uint(p.id)
 	w.string(p.url.String())
@@ -170,7 +170,7 @@ func (w *writer) origin(o *origin) {
 	w.chain(o.via)
 	if o.fetching == nil {
 		w.chain(o.chain)
-	} else { // the chain starts again, except for the Permit's ledger entries
+	} else { // the redirects are followed again from the start; only the Permit keeps the chain, for its ledger entries
 		w.chain(nil)
 	}
 	w.bool(o.rules != nil)
@@ -369,7 +369,7 @@ func (r *reader) origin(b *rulebook, name string) *origin {
 	return o
 }
 
-// awaited is an origin whose robots.txt follows later in the snapshot, and the length of that.
+// awaited is an origin whose robots.txt follows later in the snapshot, and the length of that file.
 type awaited struct {
 	*origin
 	size uint64

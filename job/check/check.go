@@ -107,12 +107,12 @@ type checker struct {
 
 	// State of the page whose links are read.
 	from   string
-	counts bool // it is a page of the site
+	counts bool // from is a page of the site
 	https  bool
 
 	firstOnly bool // the job kept only the first link to each URL
 
-	links map[weburl.Key]string // link targets, with the reason why they were not requested, "" if they were
+	links map[weburl.Key]string // by target: why the crawl did not request it, "" if it did
 	res   Result
 }
 

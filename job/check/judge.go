@@ -23,11 +23,11 @@ const (
 type verdict struct {
 	level    Level
 	status   int
-	reason   string
-	html     bool // a page that can have named elements
-	read     bool // its links were read
+	reason   string // "" if the URL is good
+	html     bool   // a page that can have named elements
+	read     bool   // its links were read
 	to       string
-	url, via string // of the visit; reason is "" if the URL is good
+	url, via string // of the visit, unless the URL is good
 }
 
 // visit judges a visit. If a URL was visited several times, the last visit counts.

@@ -57,7 +57,7 @@ type Digest struct {
 	others map[string]bool // hosts that are not kept, as far as they are counted
 	run    *run            // the process that wrote the last line
 	runs   map[string]*run // processes whose requests may still end
-	opened int             // requests in them that have not ended
+	opened int             // requests of the processes in runs that have not ended
 
 	problems groups
 	rules    groups
@@ -121,7 +121,7 @@ func (d *Digest) Host(name string) (h Host, ok bool) {
 	return Host{}, false
 }
 
-// Facts is the state of a Digest. It shares no memory with it.
+// Facts is a copy of the state of a Digest. They share no memory.
 type Facts struct {
 	First, Last time.Time // times of the first request and of the last line of the ledger
 	Lines       int       // lines in the ledger
@@ -140,10 +140,10 @@ type Facts struct {
 	Depths    [maxDepth + 1]int // fetched pages by depth; the last element also counts greater depths
 	Sizes     Histogram         // sizes of fetched pages in bytes
 	Known     int               // URLs that have an outcome
-	Crossed   int               // URLs among them that a page of another site named first
+	Crossed   int               // URLs with an outcome that were first found on a page of another site
 	Processed time.Time         // time of the last visit
 
-	Lanes   []Lane // for those of Hosts that have one
+	Lanes   []Lane // lanes of those Hosts that have one
 	Bin     time.Duration
 	Opening []Mark // the first requests, at most 4096
 	Series  Series

@@ -29,7 +29,7 @@ func (h *Histogram) Add(v int64) {
 	h.buckets[i]++
 }
 
-// place is the bucket of a number.
+// place returns the bucket of a number.
 func place(v int64) int {
 	if v < 8 {
 		return int(v)
@@ -38,7 +38,7 @@ func place(v int64) int {
 	return exp*8 + int(v>>exp)
 }
 
-// value is the middle of a bucket.
+// value returns the middle of a bucket.
 func value(i int) int64 {
 	if i < 16 {
 		return int64(i)

@@ -71,8 +71,8 @@ type Pauses struct {
 	Time   Times   // time between requests, by cause
 }
 
-// Times holds time by cause, the clause that held longest, indexed by its [ledger.ClauseID]. The last element, Free, holds time
-// in which no delay was required.
+// Times holds durations by cause, indexed by [ledger.ClauseID]: the cause of a pause is the clause
+// that held longest. The last element, Free, holds time in which no delay was required.
 type Times [Free + 1]time.Duration
 
 // Free is the index in Times of the time in which the host required no delay: other hosts were served, or nothing was left.
@@ -109,7 +109,7 @@ func (h *Host) clone() Host {
 	return c
 }
 
-// count counts a name; those after the first are "other".
+// count counts a name. If there are too many different names, it counts a new one as "other".
 func count(m *map[string]int, name string) {
 	if *m == nil {
 		*m = map[string]int{}
@@ -177,5 +177,5 @@ func Sum(counts map[string]int) (n int) {
 
 func seconds(d time.Duration) float64 { return rounded(d.Seconds()) }
 
-// rounded is a number to six digits behind the point.
+// rounded rounds a number to six digits after the point.
 func rounded(v float64) float64 { return math.Round(v*1e6) / 1e6 }

@@ -5,10 +5,10 @@ import "time"
 // Bins is the number of bins into which the time of a crawl is divided.
 const Bins = 1500
 
-// Kind is the kind of events in a bin of a lane, or of a mark.
+// Kind is a set of kinds of events, in a bin of a Lane or in a Mark.
 type Kind uint8
 
-// The kinds. A bin combines several with OR.
+// The kinds, which are combined with OR.
 const (
 	Page   Kind = 1 << iota // a request for a page or a sitemap with a status below 400
 	Robots                  // a request for a robots.txt
@@ -17,14 +17,14 @@ const (
 	Early                   // a request that was too early
 )
 
-// Lane is the time of a host, in bins of [Facts.Bin] from [Facts.First].
+// Lane shows what happened at a host over time, in bins of [Facts.Bin] from [Facts.First].
 type Lane struct {
 	Host  string
-	First int // the bin of the first element of Bins
+	First int // index of the first element of Bins, counted from Facts.First
 	Bins  []Kind
 }
 
-// lane is the time of a host.
+// lane is a Lane that is being filled.
 type lane struct {
 	fold  int // how often the width of its bins was doubled
 	first int
@@ -79,7 +79,7 @@ func (l *lane) foldTo(fold int) {
 	}
 }
 
-// set marks bins.
+// set adds a kind to the bins from one index to another.
 func (l *lane) set(from, to int, k Kind) {
 	if len(l.bins) == 0 {
 		l.first = from

@@ -116,7 +116,7 @@ func where(detail string) string {
 	return ""
 }
 
-// add adds a visit to the group with the properties of kind.
+// add adds a visit to the group with the same properties as kind.
 func (g groups) add(kind Group, host string, v *sink.Record) {
 	key := strings.Join([]string{kind.Outcome, kind.Reason, string(rune(kind.Status)), kind.Rule, kind.Where}, "\x00")
 	known := g[key]

@@ -21,7 +21,7 @@ type Judgement struct {
 	pause    audit.Pause
 	paused   bool
 	found    []audit.Violation
-	unjudged int // so far
+	unjudged int // number of requests that could not be judged so far
 }
 
 // count adds a judged line.
@@ -135,17 +135,17 @@ func (h *Host) begin(e *ledger.Entry) {
 
 // pause is the time before a request.
 type pause struct {
-	real     bool // between two requests of one process
-	held     bool // extended by the host, or because of its errors
+	real     bool // the pause is between two requests of one process
+	held     bool // the pause was extended by the host, or because of its errors
 	observed time.Duration
 	owed     time.Duration
 	cause    ledger.ClauseID
 	lost     time.Duration // the part of owed that only another crawl caused
 }
 
-// lostToOthers returns the part of the wait before a request that only other crawls caused. It ends when their last clause
-// allowed the request, and begins at the latest of: the request's other clauses, the end of the host's previous request, the time
-// when the URL was queued, and the first request of the process. (The ledger does not record when the process began.)
+// lostToOthers returns the part of the wait before a request that only other crawls caused. This part ends when the last of their
+// clauses allowed the request, and begins at the latest of: the request's other clauses, the end of the host's previous request,
+// the time when the URL was queued, and the first request of the process. (The ledger does not record when the process began.)
 func (d *Digest) lostToOthers(h *Host, e *ledger.Entry) time.Duration {
 	var until time.Time
 	free := d.run.first
@@ -177,7 +177,7 @@ func pauseBefore(h *Host, e *ledger.Entry, judged audit.Pause, paused bool) (p p
 	if paused {
 		p.owed = judged.Due
 	}
-	var others time.Duration // required because of another crawl; it is not a cause
+	var others time.Duration // delay required because of another crawl; not counted as a cause
 	for _, c := range e.Clauses {
 		if c.Name == ledger.ClauseShared {
 			others = c.Until.Sub(h.ended)
@@ -324,7 +324,7 @@ func (h *Host) end(e *ledger.Entry, s *start) {
 	}
 }
 
-// classOf is the first digit of a status, 0 for none.
+// classOf returns the first digit of a status, 0 for no response.
 func classOf(status int) int {
 	if status < 100 || status > 599 {
 		return 0

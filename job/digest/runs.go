@@ -15,7 +15,7 @@ type Owner struct {
 	First, Last time.Time // start of the first request and end of the last, by the owner's clock
 }
 
-// run is a process.
+// run is the state of one process that wrote the ledger.
 type run struct {
 	name     string
 	open     map[uint64]start // requests that have not ended

@@ -100,7 +100,7 @@ type Mark struct {
 
 	Pause time.Duration // time since the previous request of the same process ended; 0: there was none
 	Owed  time.Duration // the part of Pause that was required, or the required delay if that is longer
-	Held  bool          // extended by the host, or because of its errors
+	Held  bool          // Pause was extended by the host, or because of its errors
 }
 
 // maxMarks limits the number of Marks.

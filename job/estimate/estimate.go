@@ -95,7 +95,7 @@ type Group struct {
 	Mean     float64   `json:"mean"`
 	Of       *Interval `json:"interval,omitempty"`       // for all pages that these sites list; nil for one page, unless it is a share
 	OfAll    *Interval `json:"interval_sites,omitempty"` // for all sites, if these are a random sample; nil for fewer than 10 sites
-	Bounds   *Interval `json:"bounds,omitempty"`         // for a share: its value if none or all of the unanswered pages had the property
+	Bounds   *Interval `json:"bounds,omitempty"`         // the share if no unanswered page had the property, and if all had
 	Total    float64   `json:"total"`
 	TotalOf  Interval  `json:"total_interval"`
 	Listed   float64   `json:"listed"` // weighted number of the group's pages in the frame
@@ -129,7 +129,7 @@ func Run(ctx context.Context, r *job.Reader, q Question) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = db.Close() }() // only read
+	defer func() { _ = db.Close() }() // it was only read
 	s, err := readSample(ctx, db, rep.Draws, q)
 	if err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func (s *sample) groups(share bool, random *rand.Rand) []Group {
 	return groups
 }
 
-// bounds returns the share if no page without a value had the property, and if all had.
+// bounds returns the share under two assumptions: no page without a value has the property, or every one has it.
 func (s *sample) bounds() *Interval {
 	var frame, ones, zeros float64
 	for i := range s.sites {

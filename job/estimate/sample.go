@@ -30,7 +30,7 @@ func (s *site) weight() float64 { return float64(s.Drawn) / float64(s.answered) 
 type drawn struct {
 	site            int
 	answered        bool
-	outcome, reason string // of a page that has not answered
+	outcome, reason string // of the visit of a page that has not answered
 	value           sql.NullFloat64
 	group           sql.NullString
 }
@@ -62,7 +62,8 @@ func readSample(ctx context.Context, db *sql.DB, draws []crawler.SiteDraw, q Que
 	siteOf := map[string]int{} // index by host
 	for _, text := range order {
 		v := visits[text]
-		// A drawn page is not linked from another page, other than a seed's entry, whose visit is out of scope and has depth 0.
+		// Drawn pages are from the sitemaps of seeds, so they have depth 1, and no redirect led
+		// to them. The visits of seeds have depth 0.
 		if v.depth.Int64 != 1 || v.hops.String != "" && v.hops.String != "[]" {
 			continue
 		}

@@ -92,7 +92,7 @@ func (r *Result) interval(in Interval) string {
 // percent returns a share with one digit after the point.
 func percent(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + " %" }
 
-// number returns a figure with three digits, or all before the point.
+// number returns a figure with three significant digits or, from 100, rounded to a whole number.
 func number(v float64) string {
 	if math.Abs(v) >= 100 {
 		return cli.Num(int(math.Round(v)))

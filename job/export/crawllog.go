@@ -97,7 +97,7 @@ func logTimes(v *sink.Record) string {
 	return strings.Replace(v.Started.UTC().Format(logStart), ".", "", 1) + "+" + strconv.FormatInt(int64(took/time.Millisecond), 10)
 }
 
-// annotations returns Heritrix's notes of truncated answers and retries, and the codes of this crawler.
+// annotations returns Heritrix's notes on truncated responses and retries, and the codes of this crawler.
 func annotations(v *sink.Record) string {
 	var list []string
 	switch v.Truncated {

@@ -33,9 +33,9 @@ type Kind struct {
 	Name   string   // "csv", "wacz", …
 	Doc    string   // description and intended readers, in one line
 	Suffix string   // default name of the file or directory: the job's name with this suffix
-	Dir    bool     // it is a directory
+	Dir    bool     // the output is a directory
 	Many   bool     // it accepts several jobs, as [Export.Jobs]
-	Tables []*Table // tables that it contains, for its documentation; nil: it is not a set of tables
+	Tables []*Table // tables that it contains, for its documentation; nil: the format is not a set of tables
 
 	// Write writes to x.Path, which does not exist yet or, with Dir, is an empty directory. If it returns an error, everything
 	// there is removed. An error that is not a *job.Error counts as an error of writing.
@@ -51,7 +51,7 @@ type Progress struct {
 	Bytes    int64 // bytes written to files that count towards progress
 }
 
-// Export is an export while it is written. It is not safe for concurrent use.
+// Export is an export that is being written. It is not safe for concurrent use.
 type Export struct {
 	Job  *job.Reader   // limited to its last commit
 	Jobs []*job.Reader // Job and the other jobs of a kind that accepts several, in the order of [WriteAll]
@@ -135,7 +135,7 @@ func checkTarget(r *job.Reader, path string) error {
 	return nil
 }
 
-// run writes the export and puts it where it belongs.
+// run writes the export under a temporary name and then publishes it at path.
 func (x *Export) run(k Kind, path string) error {
 	err := os.Mkdir(x.Temp, 0o700)
 	if err == nil && k.Dir {

@@ -52,7 +52,7 @@ type graph struct {
 	ids   *extsort.Sorter
 	edges *extsort.Sorter
 	out   graphFiles
-	steps int // of the work on sorted files
+	steps int // steps of the work on sorted files, for progress
 }
 
 func writeGraph(x *Export, hosts bool) (err error) {
@@ -304,7 +304,7 @@ func (g *graph) link() error {
 	return g.count(done)
 }
 
-// count writes the edges: many links are one.
+// count writes the edges. All links between the same two vertices are one edge.
 func (g *graph) count(links *extsort.Sorter) error {
 	var edge [16]byte
 	weight := 0

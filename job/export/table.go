@@ -29,7 +29,7 @@ func (t Type) String() string {
 type Column struct {
 	Name string
 	Type Type
-	Doc  string // description in one line; null means what it says there, or that the value is unknown
+	Doc  string // description in one line; null means what Doc says about it, or that the value is unknown
 }
 
 // Value is a cell. The zero Value is null; of any other, the fields for the column's type are set.
@@ -51,7 +51,7 @@ type Table struct {
 	Rows func(x *Export, f func(row []Value) error) error
 	// In reports whether the job has the data for the table. nil: every job has it.
 	In func(x *Export) (bool, error)
-	// Part marks a table that is a selection of rows of another one; a database has a view for it.
+	// Part marks a table with some rows of another one; a database has a view for it.
 	Part bool
 }
 

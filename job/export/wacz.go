@@ -44,7 +44,7 @@ type resource struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// wacz is an archive while it is written.
+// wacz is a WACZ that is being written.
 type wacz struct {
 	x         *Export
 	zip       *zip.Writer
@@ -129,7 +129,7 @@ func (w *wacz) copy(name, as string, store bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // it was only read
 	return w.add(as, store, func(out io.Writer) error { return w.x.copy(out, f) })
 }
 
@@ -260,7 +260,7 @@ func (w *wacz) pages() error {
 	if err != nil {
 		return archiveError(err)
 	}
-	defer func() { _ = a.Close() }() // only read
+	defer func() { _ = a.Close() }() // it was only read
 	for _, l := range []struct {
 		name, title string
 		depth       func(int) bool

@@ -14,11 +14,11 @@ type Config struct {
 	Delay         float64        `json:"delay_s"`                // seconds per host
 	DelayFactor   float64        `json:"delay_factor,omitempty"` // × the last response time, at most MaxDelay
 	MaxDelay      float64        `json:"max_delay_s,omitempty"`
-	MaxRetryAfter float64        `json:"max_retry_after_s,omitempty"` // longer ones end the host; 0: none does
-	MaxBackoff    float64        `json:"max_backoff_s,omitempty"`     // of the pause that failures double; 0: back-off is not checked
+	MaxRetryAfter float64        `json:"max_retry_after_s,omitempty"` // a longer Retry-After has the host given up; 0: none is too long
+	MaxBackoff    float64        `json:"max_backoff_s,omitempty"`     // maximum pause after failures; 0: back-off is not checked
 	HostDelays    []HostDelay    `json:"host_delays,omitempty"`       // the first entry that matches a host applies to it
 	PerDomain     bool           `json:"per_domain,omitempty"`
-	OwnHosts      map[string]int `json:"own_hosts,omitempty"` // host:port to requests in flight
+	OwnHosts      map[string]int `json:"own_hosts,omitempty"` // maximum number of requests in flight, by host:port
 	ForbidDenies  bool           `json:"forbidden_denies,omitempty"`
 	Dialect       string         `json:"dialect,omitempty"` // "" or RFC9309; with any other, the rules of robots.txt are not checked
 
@@ -29,17 +29,17 @@ type Config struct {
 	// no limit. It is not checked if Processes have shared the crawl.
 	Rate float64 `json:"rate,omitempty"`
 
-	// Overrides are the only ones that may have permitted requests. nil: any, and the Report lists them.
+	// Overrides lists the overrides that may have permitted requests. nil: any may, and the Report lists those that were used.
 	Overrides []Mandate `json:"overrides,omitempty"`
 
 	// OptOut holds the versions of the list of hosts that must not be requested. It is not part of the JSON form.
 	OptOut []OptOut `json:"-"`
 
-	// Forgiven are the times at which the operator had the crawl try again the hosts that it had given up.
+	// Forgiven holds the times at which the operator made the crawl retry the hosts that it had given up.
 	Forgiven []time.Time `json:"forgiven,omitempty"`
 
-	// Processes are those that have shared the crawl, if their clocks may differ. Times in the lines of other
-	// processes are not corrected.
+	// Processes lists the processes that shared the crawl, if their clocks may differ. Times in the
+	// lines of processes that are not listed are not corrected.
 	Processes []Process `json:"processes,omitempty"`
 }
 
@@ -50,8 +50,8 @@ type HostDelay struct {
 	// addresses, for requests to one of them and to a host that no entry matches by name.
 	Match string  `json:"match"`
 	Delay float64 `json:"delay_s"` // seconds; 0: Config.Delay; negative: none, for an own host
-	// Since is the time at which the delay came into force while the crawl ran: it applies after requests that began
-	// later.
+	// Since is when the delay came into force, if that was while the crawl ran: it applies after
+	// requests that began later.
 	Since time.Time `json:"since,omitzero"`
 }
 

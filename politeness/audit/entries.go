@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// entries checks the lines themselves (P10): each permit is used once, and no field makes a request count for another
-// host, address or time than its own.
+// entries checks the lines themselves (P10): each permit is used once, none lacks a line, and the
+// host, address, domain and times of a request are consistent.
 func (a *auditor) entries(l *ledger) {
 	for _, r := range l.repeated {
 		a.violation("P10", r, nil, "permit %s is used twice", r.run)
@@ -37,12 +37,12 @@ func (a *auditor) entries(l *ledger) {
 	}
 }
 
-// gaps returns the permits that have no line, although a line of their run says that all permits up to it have one.
+// gaps returns the permits that have no line, although a line of their run says that every permit up to a later one has a line.
 func (l *ledger) gaps() (all []gap) {
 	slices.SortFunc(l.permits, func(a, b permit) int {
 		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.id, b.id))
 	})
-	next := map[string]uint64{} // the next ID, less one
+	next := map[string]uint64{} // by run: the last ID seen
 	for _, p := range l.permits {
 		m := l.through[p.run]
 		if before := next[p.run]; p.id > before+1 && before < m.id {
@@ -115,8 +115,8 @@ func (a *auditor) optOut(rs []*request) {
 	}
 }
 
-// resources checks that every resource names a page that was requested before, and that nothing else but a robots.txt is for
-// another URL (P10).
+// resources checks the purpose of every request, and that every resource names a page that was
+// requested before (P10).
 func (a *auditor) resources(rs []*request) {
 	needed := map[string]bool{}
 	for _, r := range rs {
@@ -139,7 +139,7 @@ func (a *auditor) resources(rs []*request) {
 	}
 }
 
-// purpose checks that the purpose of a request is a known one.
+// purpose checks that a resource names the page that needs it, and that only a resource or a robots.txt names another URL.
 func (a *auditor) purpose(r *request) {
 	switch {
 	case r.start.Purpose == "resource" && r.start.For == "":

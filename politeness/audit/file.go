@@ -11,14 +11,14 @@ import (
 // less.
 type file struct {
 	groups  []*section
-	binding section // of the robot for which it is read
+	binding section // section that applies to our robot
 }
 
 type section struct {
 	agents []string // the names of the robots in lower case
 	rules  []rule
 	pauses []pause
-	pause  time.Duration // of the robot for which it is read
+	pause  time.Duration // delay for our robot
 }
 
 // pause holds the Crawl-delay of a section for the robots that it has named so far.

@@ -10,7 +10,7 @@ type jointRobots struct {
 	byRun  map[string][]*partRequest // requests for a robots.txt, and at least one request of each run
 	last   map[string]*partRequest   // by origin: the response that is valid longest
 	failed map[string]*partRequest   // by origin: the last attempt, if it failed
-	copies []*partRequest            // robots.txt files that, by their lines, another crawl requested
+	copies []*partRequest            // robots.txt files that another crawl requested, according to their lines
 }
 
 // unsent records a copy, or an attempt that failed before a byte was sent.

@@ -18,9 +18,9 @@ type ledger struct {
 	unsent   []*request // attempts at a robots.txt that failed before a byte was sent, and copies of one
 	torn     bool       // the last line is incomplete
 	runs     int
-	steps    []step // the lines at which epochs begin
+	steps    []step // the processes at which new epochs begin
 	permits  []permit
-	through  map[string]mark // of runs
+	through  map[string]mark // by run
 }
 
 // permit identifies a permit that has a line.
@@ -45,7 +45,7 @@ type step struct {
 // reading is the state while a ledger is read.
 type reading struct {
 	ledger
-	line  Line // being read
+	line  Line // the line that is being read
 	open  map[key]*request
 	names map[string]string    // each text stored once, however often it occurs
 	last  map[string]time.Time // by run: the time of its last line

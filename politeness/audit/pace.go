@@ -225,7 +225,7 @@ type walls struct {
 	run    string
 	n      int
 	stored int      // the part of n that later processes know
-	last   *request // the last one of them
+	last   *request // the last of these challenges
 }
 
 // note counts a response. A request that the crawler itself may have broken off, or a failure without a challenge,
@@ -258,8 +258,8 @@ func (a *auditor) left(c *hostClock, r *request, own int) {
 	}
 }
 
-// forgiven reports whether the operator had hosts that were given up tried again, after the first time and not after
-// the second.
+// forgiven reports whether the operator made the crawl retry hosts that it had given up, later than
+// after but not later than until.
 func (a *auditor) forgiven(after, until time.Time) bool {
 	return slices.ContainsFunc(a.config.Forgiven, func(t time.Time) bool { return t.After(after) && !t.After(until) })
 }

@@ -54,8 +54,8 @@ type clock struct {
 	plain   string             // canonical form of addr
 }
 
-// sharedClock holds the requests to one address, or of one domain, that a request to another host there is checked
-// against.
+// sharedClock holds the last request to an address or a domain and one in flight, to check requests
+// to other hosts against.
 type sharedClock struct{ last, open *request }
 
 // NewPacer returns a Pacer. Without body, the pauses that robots.txt requests are not checked.
@@ -185,7 +185,7 @@ func (p *Pacer) settle(c *clock, r *request) {
 			c.open--
 			p.over(&c.hostClock, b)
 			if o := p.origin(b.wanted()); o != nil && b.start.Purpose == "robots" {
-				o.times = 0 // it may have received a response
+				o.times = 0 // the other process may have received a response
 			}
 		}
 	}
@@ -277,7 +277,7 @@ func (p *Pacer) learned(r *request) {
 	}
 }
 
-// leave records that a request to an address, or of a domain, is over.
+// leave records that a request to the address or domain called name is over.
 func (p *Pacer) leave(name string, r *request) {
 	if s := p.shared[name]; s != nil && s.open == r {
 		s.last, s.open = later(s.last, r), nil
@@ -294,7 +294,7 @@ func (f *file) paused() *file {
 	return &file{binding: section{pause: f.binding.pause}}
 }
 
-// share checks a request against the others to its address, or of its domain.
+// share checks a request against those to other hosts at its address, or of its domain.
 func (p *Pacer) share(name string, r *request) {
 	s := p.shared[name]
 	if s == nil {

@@ -85,8 +85,8 @@ func (all processes) doubt(a, b *request) time.Duration {
 	return d
 }
 
-// missed records a violation for a request that began too early after another one, by the duration by. If the error of the
-// two clocks may be longer than by, nothing is proven.
+// missed records a violation: r began too early after other, by the duration by. If the clocks of
+// the two processes may differ by as much, the request counts as unproven instead.
 func (a *auditor) missed(by time.Duration, inv string, r, other *request, format string, args ...any) {
 	if d := a.processes.doubt(r, other); d > 0 && by <= d {
 		a.rep.Unproven++

@@ -34,7 +34,7 @@ type StartLine struct {
 	Clauses  []Clause  `json:"clauses"`
 }
 
-// Clause is a reason to wait that a line names.
+// Clause is one reason to wait in a line.
 type Clause struct {
 	Clause string    `json:"clause"`
 	Until  time.Time `json:"until"`
@@ -55,16 +55,16 @@ type EndLine struct {
 	SHA256     string    `json:"sha256"`
 	Truncated  string    `json:"truncated"`
 	Challenged bool      `json:"challenged"`
-	By         string    `json:"by"` // of "copied": the crawl that requested it, and its run
+	By         string    `json:"by"` // in a "copied" line: name and run of the crawl that requested the file
 	ByRun      string    `json:"by_run"`
-	Wall       string    `json:"wall"`    // the bot wall whose challenge the answer is
+	Wall       string    `json:"wall"`    // the bot wall that sent the response as a challenge
 	Through    uint64    `json:"through"` // every permit up to this ID has a line before this one
 }
 
 // request is a start line with its end line.
 type request struct {
-	line  int // line number of its start
-	last  int // line number of its end
+	line  int // line number of the start line
+	last  int // line number of the end line
 	run   string
 	id    uint64
 	epoch int // its times can be compared only with those of the same epoch

@@ -67,8 +67,8 @@ type led struct {
 	known, until time.Time
 }
 
-// leads returns the host to which a redirect leads, if the redirect requests a pause there, otherwise "". A pause that is longer
-// than the crawler waits does not bind it: it leaves the target.
+// leads returns the host to which a redirect leads, if the redirect requests a pause there, otherwise "".
+// It ignores a pause longer than MaxRetryAfter, because then the crawler must not follow the redirect.
 func (a *auditor) leads(r *request) (host string, l led) {
 	if r.end == nil || r.end.Status < 300 || r.end.Status > 399 || r.end.Location == "" || r.end.Aborted {
 		return "", led{}
@@ -78,7 +78,7 @@ func (a *auditor) leads(r *request) (host string, l led) {
 		return "", led{}
 	}
 	if host = hostOf(leadsTo(r)); host == r.start.Host {
-		return "", led{} // it already waits as the host that sent the redirect
+		return "", led{} // the host's own Retry-After already covers it
 	}
 	by := *r
 	return host, led{&by, r.heard().Add(Tolerance), until.Add(-Tolerance)}
@@ -105,7 +105,7 @@ func (a *auditor) redirected(c *hostClock, r *request) {
 	kept := c.led[:0]
 	for i, l := range c.led {
 		if l.by.epoch > r.epoch || l.by.epoch == r.epoch && !r.start.Written.After(l.known) {
-			kept = append(kept, c.led[i:]...) // those that follow became known even later
+			kept = append(kept, c.led[i:]...) // later redirects became known even later
 			break
 		}
 		if l.by.epoch < r.epoch || !r.start.Written.Before(l.until) {
@@ -119,8 +119,8 @@ func (a *auditor) redirected(c *hostClock, r *request) {
 	c.led = kept
 }
 
-// quotaRequested returns the time for which a response reports a quota as exhausted, by the item of RateLimit in its
-// line; 0 if it does not.
+// quotaRequested returns the time for which a response's line reports a RateLimit quota as
+// exhausted; 0 if it reports none.
 func quotaRequested(r *request) time.Duration {
 	if r.end == nil || r.late {
 		return 0

@@ -127,8 +127,8 @@ func (a *auditor) answer(o *origin, r *request) {
 	}
 	o.hops, o.hop = 0, ""
 	switch {
-	case e.Aborted: // says nothing about the file
-	case e.Challenged && (e.Status == 401 || e.Status == 403 || e.Status == 429): // does not count either: it is requested again
+	case e.Aborted: // an aborted response says nothing about the file
+	case e.Challenged && (e.Status == 401 || e.Status == 403 || e.Status == 429): // neither does a challenge: the file is requested again
 		o.hops, o.hop = hops, hop
 	case ok && e.Status >= 200 && e.Status < 300:
 		a.learn(o, r)

@@ -30,7 +30,8 @@ const (
 
 var sumText = base64.RawURLEncoding
 
-// append appends a line's number and chain to b, which holds the rest of the line behind begin, and returns the state after that line.
+// append appends the line number and the chain to b, in which the line's other bytes start at
+// begin, and returns the state after that line.
 func (c Chain) append(b []byte, begin int) ([]byte, Chain) {
 	c.Lines++
 	b = strconv.AppendInt(append(b[:len(b)-1], lineMember...), c.Lines, 10)
@@ -54,7 +55,7 @@ func ReadChain(lines io.ReadSeeker) (Chain, error) {
 	if err != nil {
 		return Chain{}, fmt.Errorf("ledger: %w", err)
 	}
-	var buf [256]byte // the two members are shorter
+	var buf [256]byte // long enough for the two members
 	tail := buf[:min(size, int64(len(buf)))]
 	if err := readAt(lines, tail, size-int64(len(tail))); err != nil {
 		return Chain{}, fmt.Errorf("ledger: %w", err)

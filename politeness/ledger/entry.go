@@ -13,13 +13,13 @@ package ledger
 
 import "time"
 
-// Entry is one line of the ledger. A request has two: "start", written before its first byte leaves, and "end". A start without
-// an end is a request that was interrupted by the end of the process. A request of which no byte was sent has a single line,
-// "unsent": the name did not resolve, no connection was made, or the permit was not used. A permit that its holder never
-// reported has no line. Two events are not requests. A "head" is the signed state of the chain before its line. A "copied" is a
-// robots.txt that was not requested because another crawl had requested it: Ended, Status, Err, Wall, SHA256 and Expires are
-// those of that crawl, Attempt counts its attempts that failed, of which this is the last, and Expires then is when another may
-// be made. Reported is when this crawl began to obey it.
+// Entry is one line of the ledger. A request has two: "start", written before its first byte leaves, and "end". A
+// start without an end is a request that was interrupted by the end of the process. A request of which no byte was
+// sent has a single line, "unsent": the name did not resolve, no connection was made, or the permit was not used. A
+// permit that its holder never reported has no line. Two events are not requests. A "head" is the signed state of the
+// chain before its line. A "copied" is a robots.txt that was not requested because another crawl had requested it:
+// Ended, Status, Err, Wall, SHA256 and Expires are those of that crawl. If its attempts failed, Attempt is their
+// number and Expires is the earliest time of the next. Reported is when this crawl began to obey the response.
 //
 // Each line ends with two members that the [Writer] adds and that are not fields of Entry: "line", its number from 1, and
 // "chain", the [Chain] up to and including it in base64url (RFC 4648 section 5, no padding).
@@ -61,7 +61,7 @@ type Entry struct {
 	RateLimit  string `json:"rate_limit,omitempty"`  // the item of RateLimit with r=0 that has the longest t
 	Date       string `json:"date,omitempty"`        // the response's Date, with RetryAfter
 	Location   string `json:"location,omitempty"`    // user and password masked
-	SHA256     string `json:"sha256,omitempty"`      // of a robots.txt's body, in hexadecimal
+	SHA256     string `json:"sha256,omitempty"`      // hash of a robots.txt's body, in hexadecimal
 
 	// Challenged: the response requests a signature, so it says nothing about the URL. A robots.txt is requested
 	// again.
@@ -72,15 +72,15 @@ type Entry struct {
 
 	Expires time.Time `json:"expires,omitzero"` // when the rules of this robots.txt expire
 
-	// Of "copied": the crawl that requested the robots.txt ("" if it has no name), the Run in its ledger, and the URLs of redirects
-	// that led to the answer, separated by spaces.
+	// Set only in "copied": the crawl that requested the robots.txt ("" if it has no name), the Run
+	// in its ledger, and the URLs of redirects that led to the answer, separated by spaces.
 	By    string `json:"by,omitempty"`
 	ByRun string `json:"by_run,omitempty"`
 	Via   string `json:"via,omitempty"`
 
 	Through uint64 `json:"through,omitempty"` // every permit of this run up to this ID has a line before this one
 
-	Token string `json:"token,omitempty"` // of a head: a JWS
+	Token string `json:"token,omitempty"` // signature of a "head": a JWS
 }
 
 // Values of Entry.Event.

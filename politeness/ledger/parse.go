@@ -21,8 +21,8 @@ func (e *Entry) Parse(line []byte) error {
 // must not be used concurrently.
 type Parser struct {
 	names               jsonl.Names
-	times, queued       jsonl.Times // of responses, and of the times at which URLs were queued
-	run, agent, purpose string      // of the last line that has them
+	times, queued       jsonl.Times // caches for the times of responses, and at which URLs were queued
+	run, agent, purpose string      // values in the last line that has them
 }
 
 // Parse is like [Entry.Parse], but it reuses the memory of e.Clauses, which stays allocated, with length 0, if the
@@ -50,7 +50,7 @@ func (e *Entry) parse(s *scanner) error {
 	return s.err
 }
 
-// set decodes the value of a key of starts.
+// set decodes the value of a key that "start" entries have.
 func (e *Entry) set(s *scanner, key []byte) {
 	switch string(key) {
 	case "event":
@@ -100,7 +100,7 @@ func (e *Entry) set(s *scanner, key []byte) {
 	}
 }
 
-// setEnd decodes the value of a key of ends.
+// setEnd decodes the value of a key that only other entries have.
 func (e *Entry) setEnd(s *scanner, key []byte) {
 	switch string(key) {
 	case "first_byte":

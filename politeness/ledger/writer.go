@@ -18,7 +18,7 @@ type Writer struct {
 	mu     sync.Mutex
 	w      io.Writer
 	record Recorder // w, if it is a Recorder
-	entry  Entry    // passed to record: an entry whose address an unknown writer gets cannot be on the stack
+	entry  Entry    // copy that record receives: passing e itself would move every caller's entry to the heap
 	buf    []byte   // for the next line
 	size   int64
 	chain  Chain

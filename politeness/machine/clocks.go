@@ -184,7 +184,7 @@ func (p *pages) slot(id clockID) (*slot, error) {
 			}
 		}
 		s.Clock, s.id = sharedclock.Clock{}, id
-		s.encode(b) // so that no other clock of this operation gets it
+		s.encode(b) // so that no other clock of this operation gets the slot
 		return s, nil
 	}
 	wait := min(max(free.Sub(p.now), sharedclock.Recheck), look)

@@ -25,7 +25,7 @@ const (
 // crawl is a crawl of this process. Its file contains its name, and is locked as long as the crawl runs: the system unlocks it
 // when the process ends for any reason.
 type crawl struct {
-	id    string // four bytes
+	id    string // four bytes, random
 	name  string
 	file  *os.File
 	waits map[clockID]bool // clocks that it was told to wait for

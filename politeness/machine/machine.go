@@ -28,8 +28,8 @@ const (
 	look = time.Second
 	// stuck is the time for which others may lock the file before a process continues alone.
 	stuck = 10 * time.Second
-	// attempts limits the attempts to lock the file, which others lock for some microseconds. Done must not block for
-	// longer.
+	// attempts limits the attempts to lock the file. Others lock it for some microseconds only, and
+	// Done must not block longer.
 	attempts = 1000
 	// again is the time after which a crawl that could not lock the file tries again.
 	again = 5 * time.Millisecond
@@ -132,7 +132,7 @@ func (m *Hosts) Take(t *politeness.Turn) error {
 		return wait
 	}
 	m.fail(err)
-	if err := m.Hosts.Take(t); err != nil { // another crawl of the process has it, one that shares with no other process
+	if err := m.Hosts.Take(t); err != nil { // another crawl of this process holds a clock, and shares it only within the process
 		m.leaves(t, politeness.Owed{})
 		m.settle()
 		return err

@@ -188,7 +188,7 @@ var protections = []mutant{
 	{"robots.txt of a host that is tried once more is requested at once", "politeness/gate.go", "o.outage.since = now", "o.outage, _ = nil, now", gate, false, seeds{gate: 203}},
 	{"back-off is swept", "politeness/host.go", "h.backoff == 0 && d <= least", "d <= least", gate, false, seeds{gate: 2499}},
 	{"a Permit outlives the hours", "politeness/admit.go", "if last := c.openUntil(now, o); last != 0 {", "if last := c.openUntil(now, o); last != 0 && false {", gate, false, seeds{gate: 1181}},
-	{"what is reported after it was taken back has no line", "politeness/report.go", "		p.p.unrecorded = g.journal.end(now, p.p, Reply{Aborted: true}, answer{}) // starts the pause in a check of the ledger\n", "", gate, false, seeds{gate: 4}},
+	{"what is reported after it was taken back has no line", "politeness/report.go", "		p.p.unrecorded = g.journal.end(now, p.p, Reply{Aborted: true}, answer{}) // a check of the ledger counts the pause from this line\n", "", gate, false, seeds{gate: 4}},
 }
 
 // clocks are protections against wall clocks that are set during a crawl or between two of its processes. Simulations cannot detect these

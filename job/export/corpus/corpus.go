@@ -44,7 +44,7 @@ func Kind(o text.Options) export.Kind {
 	}}
 }
 
-// corpus is a corpus while it is written.
+// corpus is a corpus that is being written.
 type corpus struct {
 	x       *export.Export
 	rows    int // maximum rows of a part
@@ -65,7 +65,7 @@ func write(x *export.Export, o text.Options, rows int) (err error) {
 	o.Text, o.Markdown = true, true
 	c := &corpus{x: x, rows: rows, totals: newTotals(o.Refuse), columns: table()}
 	defer func() {
-		if c.part != nil { // only after an error
+		if c.part != nil { // c.part is not nil only after an error
 			err = errors.Join(err, c.part.close())
 		}
 	}()
@@ -114,7 +114,7 @@ func (c *corpus) endPart() error {
 	return nil
 }
 
-// part is a part in both forms.
+// part is one part of the corpus, as JSON lines and as a Parquet file.
 type part struct {
 	outputs [2]*output
 	lines   *zstd.Encoder

@@ -39,7 +39,7 @@ type source struct {
 	files                   []file // archives, ledger and manifest
 }
 
-// papers writes the papers.
+// papers writes the documents.
 func (c *corpus) papers() error {
 	sources, err := c.sources()
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *corpus) sources() (all []source, err error) {
 // spdx matches text that may be an SPDX identifier.
 var spdx = regexp.MustCompile(`^(MIT|[A-Za-z0]+(-[A-Za-z]+)*-[0-9]+(\.[0-9]+)*(-[a-z-]+)?)$`)
 
-// licence returns the name under which a licence is counted.
+// licence returns the name under which totals count a licence.
 func licence(s string) string {
 	switch {
 	case s == "":
@@ -155,7 +155,7 @@ func (c *corpus) sheet(sources []source) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// cell makes a text the content of a cell.
+// cell escapes a text for a cell of a Markdown table.
 var cell = strings.NewReplacer("|", "\\|", "\n", " ", "\r", " ")
 
 func day(t time.Time) string { return t.UTC().Format("2006-01-02") }
@@ -273,7 +273,7 @@ func (c *corpus) crate(sources []source) ([]byte, error) {
 			graph = append(graph, object{"@id": id, "@type": "CreativeWork", "name": s.name + "/" + f.Name, "contentSize": fmt.Sprint(f.Bytes), "sha256": f.Sum, "dateCreated": stamp(s.created)})
 		}
 	}
-	for _, key := range []string{"license", "usageInfo"} { // a crate is flat: entities refer to each other
+	for _, key := range []string{"license", "usageInfo"} { // a crate has no nested entities: they refer to each other by ID
 		var refs []object
 		list, stated := root[key].([]object)
 		for i, o := range list {

@@ -93,7 +93,7 @@ func write(x *export.Export, only *export.Filter) (err error) {
 	if archive == nil {
 		return export.Refused("job %s keeps no archive of answers: crawl with the format warc", x.Job.Dir())
 	}
-	defer func() { _ = archive.Close() }() // only read
+	defer func() { _ = archive.Close() }() // it was only read
 	cfg, err := x.Job.Config()
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ const (
 // Updated reports what [Update] did and what the copy lacks.
 type Updated struct {
 	Files, Pages int   // in the copy, including Start; Pages counts HTML files
-	Bytes        int64 // of all files
+	Bytes        int64 // total size of the files
 	Added        int   // new files
 	Changed      int   // files whose bytes changed, including their references
 	Removed      int   // files removed because their page has another file now

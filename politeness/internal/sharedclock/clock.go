@@ -16,13 +16,13 @@ type Clock struct {
 	Waits     bool          // Owner waits for its turn: its pause applies to itself, too
 
 	Holder Party         // the crawl that uses the clock now
-	Turns  int           // number of turns of Holder: a Gate that takes two of them admits only one
+	Turns  int           // number of turns that Holder has taken; its Gate admits only one of them
 	Owes   time.Duration // the pause due if Holder ends without a report
 
 	Ended time.Time // end of the last request, by the wall clock
-	Last  Party     // the crawl that made it
+	Last  Party     // the crawl that made the last request
 
-	Line []Waiter // the first is served next
+	Line []Waiter // crawls that wait; the first is served next
 }
 
 // Party is a Gate and the name of its crawl.
@@ -60,11 +60,11 @@ const (
 func (c *Clock) Until(now time.Time, p Party, delay time.Duration) (until time.Time, by Party) {
 	if c.Turns > 0 {
 		if c.Holder.Gate == p.Gate {
-			return now, by // its Gate decides
+			return now, by // p holds the clock: its Gate decides
 		}
 		return now.Add(max(delay, Recheck)), c.Holder
 	}
-	c.rewind(now.Add(Unsteady)) // the wall clock was set back
+	c.rewind(now.Add(Unsteady)) // in case the wall clock was set back
 	free := c.ready(now)
 	if c.Waits || c.Owner.Gate != p.Gate {
 		until, by = free, c.Owner
@@ -106,7 +106,7 @@ func (c *Clock) rewind(now time.Time) {
 	}
 }
 
-// place returns the number of crawls that are served before one.
+// place returns the number of crawls in the line before the crawl of this Gate.
 func (c *Clock) place(now time.Time, gate string) int {
 	c.expire(now)
 	for i, w := range c.Line {
@@ -128,9 +128,9 @@ func (c *Clock) Idle(now time.Time) bool {
 	return c.Turns == 0 && len(c.Line) == 0 && c.ready(now).Add(Remember).Before(now) && now.Sub(c.Ended) > Remember
 }
 
-// Wait puts a crawl that must wait until then into the line, if it is not there, and returns the time at which it should try
-// again. This is before its turn rather than after it. A crawl behind the second place gets a later time, by one pause for
-// each crawl in front. Its delay applies from now on, whoever made the last request.
+// Wait puts a crawl into the line, if it is not in it, and returns the time at which it should try
+// again: until or, behind the second place, later by one pause for each crawl in front. It tries
+// before its turn rather than after it. Its delay applies from now on, whoever made the last request.
 func (c *Clock) Wait(p Party, delay time.Duration, until time.Time, by Party) time.Time {
 	i := c.enter(p)
 	if i >= strangers {
@@ -190,8 +190,8 @@ func Latest(now time.Time, clocks []*Clock, p Party, delay time.Duration) (late 
 	return late, until, by
 }
 
-// Take gives clocks to a crawl, which requires a pause after its request. If the crawl had to wait for others, it returns the
-// clock for which it waited longest, and its place in the line of that clock. Nil clocks are ignored.
+// Take gives clocks to a crawl. owes is the pause due after its request. If the crawl had to wait for others, Take
+// returns the clock for which it waited longest, and its place in the line of that clock. Nil clocks are ignored.
 func Take(now time.Time, clocks []*Clock, p Party, owes time.Duration) (waited *Clock, place Waiter) {
 	for _, c := range clocks {
 		if c == nil {
@@ -204,7 +204,7 @@ func Take(now time.Time, clocks []*Clock, p Party, owes time.Duration) (waited *
 			waited, place = c, c.Line[i]
 		}
 	}
-	if waited != nil && waited.NotBefore.After(now) { // its Gate decides
+	if waited != nil && waited.NotBefore.After(now) { // not free yet: the crawl's Gate decides about the pause
 		return nil, place
 	}
 	return waited, place
