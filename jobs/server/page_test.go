@@ -373,15 +373,15 @@ func TestPageReportsFormErrors(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{AllowAddresses: loopback[:1], Jobs: jobs.Config{Programs: map[string]jobs.Program{"prices": nil}}})
 	b := newBrowser(s, annSecret)
 	for want, form := range map[string]url.Values{
-		"no seeds":                         {"seeds": {" \n"}},
-		"seed &#34;nonsense":               {"seeds": {"nonsense"}},
-		"10.0.0.1 is not a public address": {"seeds": {"http://10.0.0.1/"}},
-		"contact":                          {"seeds": {"http://site.test/"}},
-		"delay":                            {"seeds": {"http://127.0.0.1/"}, "delay": {"soon"}},
-		"scope":                            {"seeds": {"http://127.0.0.1/"}, "scope": {"everywhere"}},
-		"text":                             {"seeds": {"http://127.0.0.1/"}, "text": {"1"}},
-		"are not JSON":                     {"seeds": {"http://127.0.0.1/"}, "args": {"{"}},
-		"no program":                       {"seeds": {"http://127.0.0.1/"}, "program": {"rm"}},
+		"no seeds":                              {"seeds": {" \n"}},
+		"seed &#34;nonsense&#34;: want a whole": {"seeds": {"nonsense"}},
+		"10.0.0.1 is not a public address":      {"seeds": {"http://10.0.0.1/"}},
+		"contact":                               {"seeds": {"http://site.test/"}},
+		"delay":                                 {"seeds": {"http://127.0.0.1/"}, "delay": {"soon"}},
+		"scope":                                 {"seeds": {"http://127.0.0.1/"}, "scope": {"everywhere"}},
+		"text":                                  {"seeds": {"http://127.0.0.1/"}, "text": {"1"}},
+		"are not JSON":                          {"seeds": {"http://127.0.0.1/"}, "args": {"{"}},
+		"no program":                            {"seeds": {"http://127.0.0.1/"}, "program": {"rm"}},
 	} {
 		for _, path := range []string{"plan", "start"} {
 			form.Set("key", "x")

@@ -52,7 +52,8 @@ func problemOf(err error) *problemError {
 	case errors.As(err, &of) && of.Kind == job.Storage, errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.LinkError)):
 		return &problemError{Status: http.StatusInternalServerError, Title: "the server cannot store or read the job", Detail: "the operator has to look after its disk"}
 	}
-	return &problemError{Status: http.StatusBadRequest, Title: "the request is not taken", Detail: err.Error()}
+	detail := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "server: "), "jobs: ") // the names of Go packages mean nothing to a client
+	return &problemError{Status: http.StatusBadRequest, Title: "the request is not taken", Detail: detail}
 }
 
 // write sends a problem as the response.

@@ -435,6 +435,7 @@ func TestSeedsOfPrivateNetworksAreRefused(t *testing.T) {
 	for _, seed := range []string{"http://127.0.0.1/", "http://169.254.169.254/latest/", "http://[::1]/", "http://10.1.2.3/", "http://[::ffff:10.0.0.1]/", "http://2130706433/"} {
 		s.refused(http.StatusBadRequest, "POST", "/v1/jobs", fmt.Sprintf(`{"seeds":[%q]}`, seed), "not a public address")
 	}
+	s.refused(http.StatusBadRequest, "POST", "/v1/jobs", `{"seeds":["https://site.test/","site.test"]}`, `"pointer":"/seeds/1"`, "want a whole URL", `"detail":"seed `)
 	var asked sync.Map
 	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked.Store(r.URL.Path, true) }))
 	defer site.Close()
