@@ -57,7 +57,7 @@ const (
 	StoredReport = keyTally
 
 	defaultResources      = 20 // for each page that the crawl may fetch
-	defaultRobots         = 20 // in addition for each page of a host
+	defaultRobots         = 20 // for each page of a host that the crawl may fetch
 	defaultCommitInterval = 50 * time.Millisecond
 )
 

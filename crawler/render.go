@@ -16,34 +16,34 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Renderer runs one round of the rendering of a page. It makes no requests: requests of the page without a response in Task.Have
-// are in Result.Missing. It is called concurrently, for at most half of Config.Concurrency pages at a time. If it returns an error
-// other than that of the context, the page is used as fetched.
+// Renderer runs one round of the rendering of a page. It makes no requests: if the page requests a resource that Task.Have lacks, the
+// request is listed in Result.Missing. A Renderer is called concurrently, for at most half of Config.Concurrency pages at a time. If it
+// returns an error other than that of its context, the page is used as fetched.
 type Renderer interface {
 	Round(ctx context.Context, t render.Task) (*render.Result, error)
 }
 
-// Rendered describes a page after its scripts have run.
+// Rendered describes the result of rendering a page: its state after its scripts have run.
 type Rendered struct {
-	Why        string         // the rule that decided to render it, one of render's Rule constants
+	Why        string         // the rule that selected the page for rendering, one of render's Rule constants
 	Rounds     int            // number of rounds
-	Virtual    time.Duration  // time that the page ran by its own clock
+	Virtual    time.Duration  // time that has passed on the page's clock
 	DOM        []byte         // the document after rendering, as HTML in UTF-8; nil: the Visit has the page as fetched
 	Routes     []render.Route // addresses to which scripts tried to go: links of the page
-	Requests   []render.Fate  // its requests, with their outcomes
-	Dropped    int            // number of requests beyond the limit of Requests
+	Requests   []render.Fate  // requests of the page, with their outcomes
+	Dropped    int            // number of requests beyond the limit, which Requests omits
 	Console    []string       // the first lines written to the console
 	Dialogs    int            // number of dialogs opened
 	Screenshot []byte         // a PNG, if Config.Render wants one
 	// Cut is the reason why rendering ended early, or "": a Cut constant of package render, [CutHost], or
 	//
 	//	render_failed    the Renderer returned an error: no DOM
-	//	render_no_room   there was no memory for another page that waits for answers: no DOM
+	//	render_no_room   there was no memory for another page that waits for responses: no DOM
 	//	render_no_gain   earlier renderings of its host gave nothing new: no DOM
 	Cut string
 }
 
-// content returns the page to read: the rendered one, or the fetched one if it was not rendered.
+// content returns the page to parse: the rendered page, or the fetched page if it was not rendered.
 func (v *Visit) content() *fetcher.Page {
 	if v.shown != nil {
 		return v.shown
@@ -51,16 +51,16 @@ func (v *Visit) content() *fetcher.Page {
 	return v.Page
 }
 
-// rendering is a page between two rounds.
+// rendering is the state of a page between two rounds of rendering.
 type rendering struct {
 	*render.Rendering
-	page    *fetcher.Page // as fetched
+	page    *fetcher.Page // the page as fetched
 	attempt int           // attempt number of its claim when it was fetched
 	tries   int           // failed requests for the first missing resource
 }
 
-// begin starts the rendering of a visit's page. It returns nil if the page is used as fetched; if it should have been rendered,
-// v.Rendered then has the reason.
+// begin starts the rendering of a visit's page. It returns nil if the page is used as fetched. In that case it sets v.Rendered, with the
+// reason, if a rule had selected the page for rendering.
 func (s *renders) begin(v *Visit, j *judge, c *frontier.Claim) *rendering {
 	if s == nil || !v.Page.IsHTML() || v.Page.Truncated != "" {
 		return nil
@@ -98,7 +98,7 @@ func (s *renders) begin(v *Visit, j *judge, c *frontier.Claim) *rendering {
 	return nil
 }
 
-// visit returns the visit of a page that needs no more rounds; res is nil if the Renderer has failed.
+// visit returns the visit of a page whose rendering has ended. res is nil if the Renderer failed.
 func (s *renders) visit(x *rendering, res *render.Result) *Visit {
 	v := &Visit{Page: x.page, Outcome: Fetched, Rendered: &Rendered{Why: x.Why(), Rounds: x.Rounds(), Cut: cutRenderer}}
 	if res == nil {
@@ -131,7 +131,7 @@ func (s *renders) complete(v *Visit, k *linker) {
 	static, err := k.extract(v.Page)
 	if err == nil && static != nil {
 		s.gain(v, static, known)
-		for _, m := range static.Metas { // directives of the fetched page stay in force, even if scripts remove them
+		for _, m := range static.Metas { // directives of the fetched page apply even if scripts remove them
 			if !slices.Contains(v.Doc.Metas, m) {
 				v.Doc.Metas = append(v.Doc.Metas, m)
 			}
@@ -153,7 +153,7 @@ func (s *renders) complete(v *Visit, k *linker) {
 	}
 }
 
-// rebase makes the document's links relative to the address that scripts have set.
+// rebase makes the document's links relative to the address that scripts have set for the page.
 func (*renders) rebase(v *Visit) {
 	if v.address.IsZero() || v.address == v.URL {
 		return
@@ -163,7 +163,7 @@ func (*renders) rebase(v *Visit) {
 	}
 }
 
-// gain records whether rendering has found anything new.
+// gain records whether the rendered page has links or text that the fetched page lacks.
 func (s *renders) gain(v *Visit, static *extract.Document, shown map[string]bool) {
 	if v.Rendered.Why == render.RuleAlways {
 		return
@@ -188,21 +188,21 @@ func (s *renders) gain(v *Visit, static *extract.Document, shown map[string]bool
 type renders struct {
 	cfg   *Config
 	store *render.Store
-	kept  *keptRenders   // nil unless renderings outlive the process
+	kept  *keptRenders   // nil if renderings are lost when the process ends
 	found *sharedRenders // nil unless the store is shared with other crawls
 	gains render.Gains
-	slots chan struct{} // holds an element for each running round
+	slots chan struct{} // limits the rounds that run at the same time: has an element for each
 
 	mu      sync.Mutex
-	waiting map[weburl.URL]*rendering // renderings that wait for answers, by the URL of the claim
+	waiting map[weburl.URL]*rendering // renderings that wait for responses, keyed by the URL of the claim
 	hosts   map[string]int            // number of waiting renderings of each host
-	stuck   map[string]int            // consecutive stuck renderings of each host
+	stuck   map[string]int            // number of consecutive stuck renderings of each host, in which the page used up its processor time
 }
 
-// renderingSize is the memory of a page during rendering, in addition to its body.
+// renderingSize is the memory that a page takes during rendering, in addition to its body.
 const renderingSize = 16 << 10
 
-// roundPause is the time after which a page tries again if the limit of concurrent rounds is reached.
+// roundPause is the time after which a page is tried again if as many rounds as permitted are running.
 const roundPause = time.Second
 
 func newRenders(c *Config) *renders {
@@ -212,10 +212,10 @@ func newRenders(c *Config) *renders {
 	}
 }
 
-// rendering removes and returns the rendering of the claim's URL, or nil.
+// rendering returns the waiting rendering of the claim's URL and removes it from the waiting ones. It returns nil if there is none.
 func (a *attempt) rendering() *rendering {
 	x := a.run.renders.of(a.claim.URL)
-	if x != nil && x.attempt != a.claim.Attempt { // the page must be fetched again
+	if x != nil && x.attempt != a.claim.Attempt { // the page must be fetched again, because this is another attempt
 		a.drop(x)
 		return nil
 	}
@@ -239,8 +239,8 @@ func (s *renders) of(u weburl.URL) *rendering {
 	return x
 }
 
-// room reports whether another page may be requested although renderings are waiting. When a rendering returned to the queue it
-// gave up its place in the page limits, and it needs one to finish. h has the settings of the host.
+// room reports whether another page may be requested although renderings are waiting. A waiting rendering does not count towards the page
+// limits, but must count when it ends, so room keeps a page of the limits for it. h has the settings of the host.
 func (s *renders) room(b *budget, t *tally, u weburl.URL, h *HostSettings) bool {
 	if s == nil {
 		return true
@@ -264,7 +264,7 @@ func (s *renders) keep(u weburl.URL, x *rendering) {
 	s.hosts[u.Host()]++
 }
 
-// drop ends a rendering; x may be nil. Changes to commit with the end of its page are added to a.values.
+// drop ends a rendering; x may be nil. It adds the changes that must be committed with the end of the page to a.values.
 func (a *attempt) drop(x *rendering) {
 	if x == nil {
 		return
@@ -279,7 +279,7 @@ func (a *attempt) drop(x *rendering) {
 // maxStuck is the number of consecutive stuck renderings after which pages of a host are no longer rendered.
 const maxStuck = 3
 
-// static reports whether pages of a host are no longer rendered because its renderings were stuck.
+// static reports whether pages of u's host are no longer rendered, because too many renderings of the host were stuck.
 func (s *renders) static(u weburl.URL) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -294,22 +294,22 @@ func (s *renders) noteStuck(host string, stuck bool) (n int, changed bool) {
 	switch {
 	case stuck:
 		s.stuck[host] = min(before+1, maxStuck)
-	case before < maxStuck: // otherwise it is a rendering that began before
+	case before < maxStuck: // otherwise the host is not rendered any more, and this rendering began earlier
 		delete(s.stuck, host)
 	}
 	return s.stuck[host], s.stuck[host] != before
 }
 
-// render runs the first round of a page that was just fetched.
+// render runs the first round for a page that was just fetched.
 func (a *attempt) render(ctx context.Context, x *rendering) {
-	a.saveRendering(ctx, x, nil) // before the round, which may take long
+	a.saveRendering(ctx, x, nil) // first, because the round may take long
 	if a.round(ctx, x) {
 		a.wait(ctx, x, time.Time{})
 	}
 }
 
-// resume continues a rendering. It first requests missing resources, at most one for each claim; if none is missing, it runs the
-// next round.
+// resume continues a rendering. It requests missing resources first, at most one for each claim. If none is missing, it runs the next
+// round.
 func (a *attempt) resume(ctx context.Context, x *rendering) {
 	for {
 		now := time.Now()
@@ -327,14 +327,14 @@ func (a *attempt) resume(ctx context.Context, x *rendering) {
 	}
 }
 
-// spentResources reports whether the limit on requests for rendered pages is reached. Requests in flight are still completed,
-// so a crawl can exceed the limit by their number.
+// spentResources reports whether the limit on requests for rendered pages is reached. Requests in flight are still completed, so a crawl
+// can exceed the limit by the number of requests in flight.
 func (a *attempt) spentResources() bool {
 	most := budgets[kindResources].crawl.of(&a.run.cfg, nil)
 	return most.Reached(a.run.tally.resources())
 }
 
-// wait returns the page to the queue until it may continue.
+// wait returns the page to the queue until the given time, at which its rendering may continue.
 func (a *attempt) wait(ctx context.Context, x *rendering, until time.Time) {
 	if last := x.Deadline(); until.After(last) {
 		until = last
@@ -344,7 +344,7 @@ func (a *attempt) wait(ctx context.Context, x *rendering, until time.Time) {
 	a.putBack(ctx, frontier.Again{NotBefore: until}, nil)
 }
 
-// round runs a round and reports whether the page needs more answers. If not, it has ended the claim.
+// round runs a round and reports whether the page needs further resources. If it needs none, round has ended the claim.
 func (a *attempt) round(ctx context.Context, x *rendering) (needs bool) {
 	if a.run.renders.static(x.page.URL) {
 		a.drop(x)
@@ -379,8 +379,8 @@ func (a *attempt) round(ctx context.Context, x *rendering) (needs bool) {
 	return false
 }
 
-// resource requests a resource that a page is missing, and reports whether the claim has ended. It has not if no request was
-// necessary: then the page can continue at once.
+// resource requests a missing resource of a page, and reports whether the claim has ended. The claim continues if no request was made;
+// the page can then continue at once.
 func (a *attempt) resource(ctx context.Context, x *rendering, w render.Want) (ended bool) {
 	if d := a.run.judge.decide(w.URL, frontier.KindPage); !d.In && d.Firm {
 		x.Refused(w, reasonScope)
@@ -416,7 +416,7 @@ func (a *attempt) resource(ctx context.Context, x *rendering, w render.Want) (en
 	return true
 }
 
-// resourceAnswered ends a claim whose request was for a resource, or for the robots.txt that it needs.
+// resourceAnswered ends a claim whose request was for a resource, or for the robots.txt of that resource.
 func (a *attempt) resourceAnswered(ctx context.Context, x *rendering, w render.Want, answer *fetcher.Answer) {
 	page, forbidden := answer.Page, ""
 	if page != nil {
@@ -431,7 +431,7 @@ func (a *attempt) resourceAnswered(ctx context.Context, x *rendering, w render.W
 	case answer.Permit.Purpose() == politeness.Robots:
 		a.run.causes.note(answer.Permit.URL().Origin(), page, answer.Err)
 		a.run.cfg.Trace.robots(w.URL, a.run.gate)
-	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonPermit: // nothing was sent
+	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonPermit: // no request was sent
 	case page != nil && page.Challenged:
 		a.run.output.archive(ctx, page, "attempt")
 	case page != nil && page.Wall != "":
@@ -450,7 +450,7 @@ func (a *attempt) resourceAnswered(ctx context.Context, x *rendering, w render.W
 	a.wait(ctx, x, later)
 }
 
-// again reports whether a missing resource may be requested again, and counts the attempt.
+// again reports whether a missing resource may be requested again, and counts this attempt.
 func (a *attempt) again(x *rendering, w render.Want) bool {
 	if a.run.cfg.Retries.Max.Reached(x.tries) || !a.run.tally.retry(w.URL.Host()) {
 		return false
@@ -489,7 +489,7 @@ func (a *attempt) resourceNotRequested(ctx context.Context, x *rendering, w rend
 	return true
 }
 
-// resourceUnresolved handles a resource whose host has no address.
+// resourceUnresolved handles a resource whose host name has no usable address. It reports whether the claim has ended.
 func (a *attempt) resourceUnresolved(ctx context.Context, x *rendering, w render.Want, e *fetcher.LookupError) (ended bool) {
 	switch reason := fetcher.ReasonOf(e.Err); {
 	case reason == fetcher.ReasonPin:

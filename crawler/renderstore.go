@@ -19,9 +19,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// keptRenders stores renderings in a durable frontier, and the responses that their pages load in a directory, so that a process
-// that resumes the crawl does not request them again. A rendering is committed like a visit, in one step with the archive of its
-// exchanges.
+// keptRenders stores renderings in a durable frontier, and the responses that their pages load in a directory, so that a process that
+// resumes the crawl does not request them again. A rendering is committed like a visit, in one step with the archived exchanges of its
+// resources.
 type keptRenders struct{ store frontier.Durable }
 
 // Get implements render.Index.
@@ -52,7 +52,7 @@ func (r *run) makeRenders() (err error) {
 	if r.renders.store, err = render.OpenStore(r.cfg.RenderDir, k); err != nil {
 		return fmt.Errorf("%w: %w", ErrResume, err)
 	}
-	r.closers = append(r.closers, func() { _ = r.renders.store.Close() }) // it is no longer written to
+	r.closers = append(r.closers, func() { _ = r.renders.store.Close() }) // nothing writes to the store any more
 	r.renders.kept = k
 	r.commits.committed = func(bool) {
 		if err := r.renders.store.Sweep(); err != nil {
@@ -79,13 +79,13 @@ func recordValues(values map[string][]byte, records []render.Record) map[string]
 	return values
 }
 
-// heldPage holds the parts of a stored page other than its document.
+// heldPage is the stored form of a fetched page, without its body and header, which package render stores.
 type heldPage struct {
 	Attempt int
 	Page    fetcher.Page
 }
 
-// attach adds the data for the visit to a stored rendering. Without it the page is fetched again when the crawl is resumed.
+// attach adds to a stored rendering the data that its visit needs. If these are missing, a resumed crawl fetches the page again.
 func (s *renders) attach(x *rendering) {
 	if s.kept == nil {
 		return
@@ -111,16 +111,16 @@ func (a *attempt) keepRendering(x *rendering) {
 	a.values = recordValues(a.values, records)
 }
 
-// prefixStuck is the prefix of the keys with a host's number of consecutive stuck renderings.
+// prefixStuck is the prefix of the keys under which the numbers of consecutive stuck renderings are stored; the host follows it.
 const prefixStuck = "render/stuck/"
 
-// keepStuck updates a host's count of stuck renderings, and commits it with the visit of the page.
+// keepStuck updates a host's number of consecutive stuck renderings, and commits it with the visit of the page.
 func (a *attempt) keepStuck(host string, stuck bool) {
 	n, changed := a.run.renders.noteStuck(host, stuck)
 	if a.run.renders.kept == nil || !changed {
 		return
 	}
-	var value []byte // nil removes it
+	var value []byte // nil removes the key
 	if n > 0 {
 		value = strconv.AppendInt(nil, int64(n), 10)
 	}
@@ -139,7 +139,7 @@ func (s *renders) resumeStuck() error {
 	})
 }
 
-// saveRendering commits the current state of a rendering in one step with the archived exchange of its latest response.
+// saveRendering commits the current state of a rendering, in one step with the archived exchange of its latest response p.
 func (a *attempt) saveRendering(ctx context.Context, x *rendering, p *fetcher.Page) {
 	if a.run.renders.kept == nil {
 		a.run.output.archive(ctx, p, politeness.Resource.String())
@@ -201,12 +201,12 @@ func (s *renders) revive(value []byte, now time.Time) (*rendering, error) {
 	return &rendering{Rendering: r, page: &h.Page, attempt: h.Attempt}, nil
 }
 
-// sharedRenders holds the responses that a crawl with Config.RenderStore has added to the store, until their exchanges are committed:
-// later processes may use them only then.
+// sharedRenders holds the responses that a crawl with Config.RenderStore has added to the store, until the exchanges of these responses
+// are committed. Later processes may use them only then.
 type sharedRenders struct {
 	mu      sync.Mutex
-	added   []render.Record // since the last commit ended
-	earlier []render.Record // added before that: the next commit has their exchanges
+	added   []render.Record // those added since the last commit ended
+	earlier []render.Record // those added before; the next commit includes their exchanges
 }
 
 // shareRenders makes the crawl use Config.RenderStore.
@@ -216,7 +216,7 @@ func (r *run) shareRenders() {
 	if r.commits != nil {
 		r.commits.committed = func(last bool) { s.store.Keep(s.found.committed(last)) }
 	}
-	r.closers = append(r.closers, func() { // other crawls need the space
+	r.closers = append(r.closers, func() { // frees the space of the store for other crawls
 		for _, x := range s.waiting {
 			x.End("")
 			s.store.Free(renderingSize + len(x.page.Body))
@@ -234,7 +234,8 @@ func (f *sharedRenders) add(records []render.Record) {
 	f.added = append(f.added, records...)
 }
 
-// committed returns the responses whose exchanges are committed when a commit has ended. The last commit has all of them.
+// committed is called when a commit has ended. It returns the responses whose exchanges the commit included; the last commit included
+// those of all responses.
 func (f *sharedRenders) committed(last bool) []render.Record {
 	f.mu.Lock()
 	defer f.mu.Unlock()

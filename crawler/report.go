@@ -19,10 +19,10 @@ import (
 // Finish is the reason why a crawl ended.
 type Finish string
 
-// The reasons, stable across versions.
+// The reasons why a crawl ends, stable across versions.
 const (
-	FinishDone     Finish = "done"      // nothing was left
-	FinishPages    Finish = "max_pages" // Config.Limits.Pages, with URLs left
+	FinishDone     Finish = "done"      // no URL was left
+	FinishPages    Finish = "max_pages" // Config.Limits.Pages was reached, and URLs were left
 	FinishBytes    Finish = "max_bytes"
 	FinishTime     Finish = "max_time"
 	FinishErrors   Finish = "max_errors"
@@ -35,7 +35,7 @@ const (
 	FinishUnreachable Finish = "unreachable"
 )
 
-// Limit reports whether a limit of the Config ended the crawl.
+// Limit reports whether the crawl ended because a limit of its Config was reached.
 func (f Finish) Limit() bool {
 	return f == FinishPages || f == FinishBytes || f == FinishTime || f == FinishMinFree || f == FinishMaxDisk
 }
@@ -54,42 +54,42 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Report summarizes a crawl. Its JSON form is that of the command's report.json.
+// Report summarizes a crawl. The command's report.json has its JSON form.
 type Report struct {
-	Started  time.Time `json:"started"` // of the first run, if the frontier is durable
+	Started  time.Time `json:"started"` // start of the first run, if the frontier is durable
 	Ended    time.Time `json:"ended"`
-	Elapsed  Duration  `json:"seconds"` // of all runs, without the time between them
+	Elapsed  Duration  `json:"seconds"` // time of all runs, without the time between them
 	Runs     int       `json:"runs"`    // number of runs: 1, increased each time the crawl is resumed
 	Finish   Finish    `json:"finish"`
 	Stopped  string    `json:"stopped,omitempty"` // with FinishDrained: the reason that a Handler gave (StopBecause)
 	Pages    int       `json:"pages"`             // visits with outcome Fetched
 	Requests int       `json:"requests"`          // number of requests sent, including those for robots.txt and retries
-	// Lost counts requests, among Requests, that a kill or an error of the process cut off, or whose answers it lost: no other
-	// figure has them. Package job counts them.
+	// Lost counts those requests, included in Requests, that were cut off because the process was killed or failed, or whose responses
+	// were lost with it. No other count includes them. Package job sets it.
 	Lost int `json:"lost_requests,omitempty"`
-	// NotShared is the reason why the crawl did not take turns with those of other processes, although that was requested; "" if it
+	// NotShared is the reason why the crawl did not take turns with the crawls of other processes, although it was to do so; "" if it
 	// did.
 	NotShared string `json:"not_shared,omitempty"`
 
-	Retries int   `json:"retries"` // further attempts that were planned, for all URLs
+	Retries int   `json:"retries"` // number of retries that were planned
 	Bytes   int64 `json:"bytes"`   // body bytes received, before decoding
 	Hosts   int   `json:"hosts"`   // number of hosts that responded
 	Left    int   `json:"left"`    // number of URLs still queued
-	// Rejected counts URLs that did not fit into the queue: links with FateFull, each time they were found, and others.
+	// Rejected counts URLs for which the queue had no room: links with FateFull, each time they were found, and other URLs.
 	Rejected int `json:"rejected,omitempty"`
 
 	Outcomes map[Outcome]int `json:"outcomes"` // visits by outcome
 	Reasons  map[string]int  `json:"reasons"`  // visits by reason code, without ""
-	Statuses map[int]int     `json:"statuses"` // answered visits by HTTP status
-	// Errors counts fetched visits with status 4xx or 5xx, by status. It is nil in reports of earlier versions, which did not count
-	// them apart from visits with other outcomes.
+	Statuses map[int]int     `json:"statuses"` // visits with a response, by HTTP status
+	// Errors counts fetched visits with status 4xx or 5xx, by status. It is nil in reports of earlier versions, which counted them only
+	// together with visits of other outcomes.
 	Errors map[int]int `json:"error_pages"`
-	// Types counts fetched visits by media type; long names and those after the first 200 count as "other".
+	// Types counts fetched visits by media type. Long names, and names after the first 200, are counted as "other".
 	Types    map[string]int `json:"types"`
 	Links    map[Fate]int   `json:"links"`    // links found, by fate
-	Sitemaps []string       `json:"sitemaps"` // named in robots.txt files, at most 100
-	// SitemapsCut counts, for the first 100 hosts with such sitemaps, those that Config.Limits.Sitemaps left out. Reasons counts
-	// those of all hosts, by ReasonSitemapBudget.
+	Sitemaps []string       `json:"sitemaps"` // sitemaps that robots.txt files name, at most 100
+	// SitemapsCut counts the sitemaps that Config.Limits.Sitemaps left out, for the first 100 hosts that have any. Reasons counts them
+	// for all hosts, under ReasonSitemapBudget.
 	SitemapsCut map[string]int `json:"sitemaps_cut,omitempty"`
 
 	// Resources counts the requests for resources of rendered pages, which are included in Requests. Rendering counts the pages
@@ -97,19 +97,19 @@ type Report struct {
 	Resources int             `json:"resources,omitempty"`
 	Rendering *RenderingCount `json:"rendering,omitempty"`
 
-	Robots      int `json:"robots,omitempty"` // requests that Config.Limits.Robots counts
-	Connections int `json:"connections"`      // number of connections opened; the other requests used open ones
+	Robots      int `json:"robots,omitempty"` // number of requests that Config.Limits.Robots counts
+	Connections int `json:"connections"`      // number of connections opened; other requests used an open connection
 	// Server is the sum of the response times of all responses. TooMany and ServerErrors count responses with status 429 and 5xx,
-	// including those for robots.txt and of attempts that were repeated: Statuses has final responses only.
+	// including responses for robots.txt and those after which a URL was retried; Statuses counts final responses only.
 	Server       Duration `json:"server_seconds"`
 	TooMany      int      `json:"answers_429,omitempty"`
 	ServerErrors int      `json:"answers_5xx,omitempty"`
-	// LostToOthers is the time for which requests waited only for other crawls that share a host, an address or a domain with this
-	// one. It is the sum over all requests, so the times of hosts that waited simultaneously are added. Package job counts it.
+	// LostToOthers is the time for which requests waited only because of other crawls that use the same host, address or domain. It is
+	// the sum over all requests, even if hosts waited simultaneously. Package job sets it.
 	LostToOthers Duration `json:"lost_to_others_s,omitzero"`
-	// Walls counts responses that are a challenge of a bot wall, by its name, including those for robots.txt. WalledSeeds lists the
-	// seeds without another response, at most 10. HTMLRobots lists origins whose robots.txt is an HTML page but not a challenge,
-	// which has no rules, at most 100.
+	// Walls counts the responses that are challenges of a bot wall, keyed by the wall's name, including responses for robots.txt.
+	// WalledSeeds lists the seeds that got no other response, at most 10. HTMLRobots lists origins whose robots.txt is an HTML page but
+	// not a challenge, which has no rules, at most 100.
 	Walls       map[string]int `json:"walls,omitempty"`
 	WalledSeeds []WalledSeed   `json:"walled_seeds,omitempty"`
 	// WallStatuses counts visits to which a bot wall responded, by HTTP status. Statuses includes them.
@@ -119,41 +119,42 @@ type Report struct {
 	Same int `json:"same_body"` // fetched pages with the same body as an earlier page
 	// Near counts fetched pages that are nearly the same as an earlier one, with Config.Duplicates.NearBits.
 	Near         int `json:"near_duplicates,omitempty"`
-	Noncanonical int `json:"noncanonical"` // fetched pages that name another URL as their canonical one
+	Noncanonical int `json:"noncanonical"` // fetched pages that declare another URL as their canonical one
 
-	// Bound is the minimum time this crawl could have taken: the sum, for one host or one address, of its requests, made one at a
-	// time, with the pauses that were due. BoundBy is that host or address.
+	// Bound is a lower bound of the time for the requests of this crawl: the largest sum, for one host or one address, of its requests,
+	// made one at a time, and the required pauses between them. BoundBy is that host or address.
 	Bound   Duration `json:"bound_s"`
 	BoundBy string   `json:"bound_by,omitempty"`
 
-	// Usage counts visits by the site's preference about a use, such as "train-ai disallow"; uses without a name in package robots
-	// are "other". A visit counts once for each use, by the strictest statement about it. UsageHosts has the same counts by host,
-	// for the first 1,000 hosts that state anything; UsageMore is the number of visits with such a statement at other hosts.
+	// Usage counts visits by the site's preference about a use, such as "train-ai disallow"; uses that package robots does not name are
+	// counted as "other". A visit counts once for each use, by the strictest statement about it. UsageHosts has the same counts by host,
+	// for the first 1,000 hosts that state a preference; UsageMore counts the visits with a preference at all other hosts.
 	Usage      map[string]int            `json:"usage,omitempty"`
 	UsageHosts map[string]map[string]int `json:"usage_hosts,omitempty"`
 	UsageMore  int                       `json:"usage_more,omitempty"`
 
-	// Verdicts counts visits by verdict, such as "train-ai forbids", if their site says anything about uses. LeftOut counts those
-	// that were refused because of it, by host, and by place and name of the deciding statement. Cost sums the prices of pages that
-	// their sites offer for a payment; nothing is ever paid. Both have the host "" for all hosts after the first 1,000.
+	// Verdicts counts the visits at sites with statements about uses by verdict, such as "train-ai forbids". LeftOut counts the pages
+	// that such statements excluded, by host and by the place and name of the deciding statement. Cost sums the prices of pages that
+	// their sites offer for a payment; nothing is ever paid. LeftOut and Cost have the host "" for all hosts after the first 1,000.
 	Verdicts map[string]int            `json:"verdicts,omitempty"`
 	LeftOut  map[string]map[string]int `json:"left_out,omitempty"`
 	Cost     []HostCost                `json:"cost,omitempty"`
 
-	// Unmet lists, by their Match, the entries of Config.Hosts that matched no host of the crawl.
+	// Unmet has the Match of each entry of Config.Hosts that matched no host of the crawl.
 	Unmet []string `json:"unmet_hosts,omitempty"`
 
-	// Draws describes the sample of each site, with Config.Sample.
+	// Draws describes the sample of each site of a crawl with Config.Sample.
 	Draws []SiteDraw `json:"draws,omitempty"`
 
 	// Overrides lists the origins whose robots.txt was replaced, with the reasons.
 	Overrides []politeness.Override `json:"overrides,omitempty"`
 }
 
-// WalledSeed is a seed that a bot wall kept from being fetched: the response for the seed, or for its robots.txt, is a challenge.
+// WalledSeed is a seed that was not fetched because of a bot wall: the response to the request for it, or for its robots.txt, is a
+// challenge.
 type WalledSeed struct {
 	URL  string `json:"url"`
-	Wall string `json:"wall"` // its name; "" if the host was left before the seed was requested
+	Wall string `json:"wall"` // name of the wall; "" if the crawl gave up the host before it requested the seed
 }
 
 // Maximum lengths of the lists of a Report.
@@ -164,13 +165,13 @@ const (
 	maxSitemapsCut = 100
 )
 
-// RenderingCount counts pages that were to be rendered, by outcome.
+// RenderingCount counts the pages that were to be rendered, by outcome.
 type RenderingCount struct {
-	Pages    int            `json:"pages"`              // with a rendered document
-	Cut      map[string]int `json:"cut,omitempty"`      // not rendered to their end, by Rendered.Cut
+	Pages    int            `json:"pages"`              // pages with a rendered document
+	Cut      map[string]int `json:"cut,omitempty"`      // pages whose rendering ended early, keyed by Rendered.Cut
 	Wanted   int            `json:"wanted,omitempty"`   // URLs that the pages requested, at most render.MaxFates for each page
-	Answered int            `json:"answered,omitempty"` // those with a response, including responses that another page had requested
-	Refused  map[string]int `json:"refused,omitempty"`  // those refused, by reason
+	Answered int            `json:"answered,omitempty"` // of these, URLs with a response, even if another page had requested it
+	Refused  map[string]int `json:"refused,omitempty"`  // of these, URLs that were refused, by reason
 }
 
 // add returns the sum of two counts, each of which may be nil.
@@ -186,12 +187,12 @@ func (c *RenderingCount) add(o *RenderingCount) *RenderingCount {
 	}
 }
 
-// rendered counts a page that was to be rendered.
+// rendered adds a page that was to be rendered to the counts.
 func (c *RenderingCount) rendered(r *Rendered) *RenderingCount {
 	if c == nil {
 		c = &RenderingCount{}
 	}
-	if c.Cut == nil { // may be nil in counts that were read back
+	if c.Cut == nil { // nil in counts that were read from a report
 		c.Cut = map[string]int{}
 	}
 	if c.Refused == nil {
@@ -219,17 +220,17 @@ func (c *RenderingCount) rendered(r *Rendered) *RenderingCount {
 type tally struct {
 	mu       sync.Mutex
 	r        Report
-	hosts    map[string]int   // pages fetched
-	retried  map[string]int   // retries, by host
-	used     map[string]*uses // of hosts with sitemaps or with a limit on robots.txt
+	hosts    map[string]int   // pages fetched, keyed by host
+	retried  map[string]int   // retries, keyed by host
+	used     map[string]*uses // keyed by host: hosts with sitemaps or with a limit of robots.txt requests
 	sitemaps map[string]bool
 	usage    usages
-	spent    map[string]*spending // by host, for hosts with separate budgets; nil if there are none
+	spent    map[string]*spending // keyed by host: hosts with separate budgets; nil if there are none
 
-	// The following fields are for a crawl that is resumed after a crash, and otherwise zero.
-	elapsed time.Duration  // of earlier runs
+	// The following fields are for crawls that can be resumed.
+	elapsed time.Duration  // running time of earlier runs
 	since   time.Time      // beginning of this run
-	settled map[string]int // fetched pages whose visits are in the sinks
+	settled map[string]int // fetched pages whose visits are in the sinks, keyed by host
 	fresh   map[string]bool
 	origins map[string]bool // origins from which a page was requested in this run
 }
@@ -248,7 +249,7 @@ func newTally(now time.Time) *tally {
 	}
 }
 
-// request counts a request and its bytes, and returns the bytes of all requests. An aborted request counts if it had been sent.
+// request counts a request and its bytes, and returns the bytes of all requests. An aborted request is counted only if it had been sent.
 func (t *tally) request(a *fetcher.Answer) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -271,7 +272,7 @@ func (t *tally) request(a *fetcher.Answer) int64 {
 	return t.r.Bytes
 }
 
-// wireBytes returns the number of bytes received of a body.
+// wireBytes returns the number of body bytes that were received.
 func wireBytes(a *fetcher.Answer) int64 {
 	if a.Page != nil {
 		return a.Page.WireBytes
@@ -282,7 +283,7 @@ func wireBytes(a *fetcher.Answer) int64 {
 	return 0
 }
 
-// answer counts a response's cost to the server, and whether it indicates trouble.
+// answer counts a response: its time, and whether it is a challenge, a 429 or a 5xx.
 func (t *tally) answer(p *fetcher.Page) {
 	t.r.Server.Duration += max(0, p.Ended.Sub(p.Started))
 	if p.Wall != "" {
@@ -320,7 +321,7 @@ func (t *tally) requests() int {
 	return t.r.Requests
 }
 
-// visit counts a visit and returns the number of failed visits so far.
+// visit adds a visit to the counts and returns the number of failed visits so far.
 func (t *tally) visit(v *Visit) (failed int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -373,10 +374,10 @@ func (t *tally) visit(v *Visit) (failed int) {
 	return t.r.Outcomes[Failed]
 }
 
-// seed records whether a bot wall keeps a seed from being fetched.
+// seed records whether a bot wall prevented a seed from being fetched.
 func (t *tally) seed(v *Visit) {
 	url := v.URL.String()
-	t.r.WalledSeeds = slices.DeleteFunc(slices.Clone(t.r.WalledSeeds), func(s WalledSeed) bool { return s.URL == url }) // without the entry of an earlier attempt
+	t.r.WalledSeeds = slices.DeleteFunc(slices.Clone(t.r.WalledSeeds), func(s WalledSeed) bool { return s.URL == url }) // of an earlier attempt
 	if wall, is := v.wall(); is && len(t.r.WalledSeeds) < maxWalledSeeds {
 		t.r.WalledSeeds = append(t.r.WalledSeeds, WalledSeed{url, wall})
 	}
@@ -391,10 +392,10 @@ func (t *tally) htmlRobots(origin string) {
 	}
 }
 
-// Servers invent media types: this many are counted by name, all others together.
+// Only maxTypes media types are counted by name, because servers invent names; all others are counted together.
 const (
 	maxTypes   = 200
-	maxType    = 100 // maximum bytes of a name
+	maxType    = 100 // maximum length of a name, in bytes
 	otherTypes = "other"
 )
 
@@ -405,7 +406,7 @@ func (t *tally) countType(name string) {
 	t.r.Types[name]++
 }
 
-// duplicate counts a page that also exists elsewhere, according to the page itself or to a comparison.
+// duplicate counts a page that is a duplicate of another, by comparison with earlier pages or because it declares another canonical URL.
 func (t *tally) duplicate(v *Visit) {
 	if v.SameAs != "" {
 		t.r.Same++
@@ -432,7 +433,7 @@ func (t *tally) sitemap(ref string) {
 	t.r.Sitemaps = append(t.r.Sitemaps, ref)
 }
 
-// sitemapCut counts a sitemap that is left out. The caller holds the lock.
+// sitemapCut counts a sitemap of a host that the limit leaves out. The caller holds the lock.
 func (t *tally) sitemapCut(host string) {
 	if _, known := t.r.SitemapsCut[host]; !known && len(t.r.SitemapsCut) >= maxSitemapsCut {
 		return
@@ -452,17 +453,17 @@ func (t *tally) report(now time.Time, finish Finish, left int) *Report {
 	r.Usage, r.UsageHosts, r.UsageMore = t.usage.report()
 	r.Walls, r.Verdicts, r.LeftOut, r.Cost = maps.Clone(r.Walls), maps.Clone(r.Verdicts), addLeftOut(nil, r.LeftOut), slices.Clone(r.Cost)
 	if r.Sitemaps == nil {
-		r.Sitemaps = []string{} // JSON must not have null here
+		r.Sitemaps = []string{} // JSON must have [] here, not null
 	}
 	return &r
 }
 
-// keeps prepares the tally for keep.
+// keeps prepares the tally of a durable crawl for calls of keep.
 func (t *tally) keeps() {
 	t.settled, t.fresh, t.origins = map[string]int{}, map[string]bool{}, map[string]bool{}
 }
 
-// firstOf reports whether an origin is seen for the first time in this run.
+// firstOf reports whether this is its first call for an origin in this run.
 func (t *tally) firstOf(origin string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -480,11 +481,11 @@ func (t *tally) keep(now time.Time) kept {
 	return k
 }
 
-// hostCount holds the counts of a host that must survive a crash.
+// hostCount holds the counts of a host that are stored in a durable frontier.
 type hostCount struct {
 	pages, retries int
 	usage          usageCounts
-	spent          *spending // nil: nothing is counted
+	spent          *spending // nil if the host has no separate budgets
 	used           uses
 }
 
@@ -500,7 +501,7 @@ func (t *tally) changedHosts() map[string]hostCount {
 	return all
 }
 
-// recall continues the counts of earlier runs.
+// recall restores the counts of earlier runs.
 func (t *tally) recall(k kept) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -528,8 +529,8 @@ func (t *tally) recallHost(host string, n hostCount) {
 	}
 }
 
-// ParseStored returns the counts that a crawl stored in its durable Frontier with its last commit. Ended, Finish, Hosts, Left and
-// Bound, which are set at the end of a crawl, are zero.
+// ParseStored returns the counts that a crawl stored in its durable Frontier with its last commit. Ended, Finish, Hosts, Left and Bound
+// are zero, because they are set when a crawl ends.
 func ParseStored(value []byte) (*Report, error) {
 	var k kept
 	if err := json.Unmarshal(value, &k); err != nil {
@@ -549,7 +550,7 @@ func (r *Report) ContentPages() int {
 	return max(0, n)
 }
 
-// errors returns a copy of Errors; for a report of an earlier version, it is computed from Statuses.
+// errors returns a copy of Errors. For a report of an earlier version, which has none, it computes them from Statuses.
 func (r *Report) errors() map[int]int {
 	if r.Errors != nil {
 		return maps.Clone(r.Errors)
@@ -563,8 +564,8 @@ func (r *Report) errors() map[int]int {
 	return errors
 }
 
-// Add adds the counts of another crawl, of other hosts. Started becomes the earlier time, Ended the later one, and Bound the longer
-// one. Elapsed and Runs are sums. Finish, Usage and the fields of single hosts are unchanged.
+// Add adds the counts of a crawl of other hosts. Started becomes the earlier time, Ended the later one, and Bound the longer one. Elapsed
+// and Runs are sums. Finish, Usage and the fields about single hosts are unchanged.
 func (r *Report) Add(o *Report) {
 	if r.Started.IsZero() || !o.Started.IsZero() && o.Started.Before(r.Started) {
 		r.Started = o.Started
@@ -613,7 +614,7 @@ func (r *Report) Add(o *Report) {
 	r.Sitemaps = r.Sitemaps[:min(len(r.Sitemaps), maxSitemaps)]
 }
 
-// summed adds b to a, which may be nil.
+// summed returns the sums of a and b, which may be nil.
 func summed[K cmp.Ordered](a, b map[K]int) map[K]int {
 	sum := map[K]int{}
 	maps.Copy(sum, a)
@@ -623,24 +624,24 @@ func summed[K cmp.Ordered](a, b map[K]int) map[K]int {
 	return sum
 }
 
-// usageNames lists the uses that are counted by name, followed by all others.
+// usageNames lists the uses that have separate counts; the last element stands for all other uses.
 var usageNames = [...]string{robots.UseTrainAI, robots.UseAI, robots.UseSearch, robots.UseTDM, robots.UseTrainAIImage, "other"}
 
-// usageCounts counts visits by use: first those that allow it, then those that disallow it.
+// usageCounts counts visits by use, in the order of usageNames: first those whose site allows the use, then those whose site disallows
+// it.
 type usageCounts [2 * len(usageNames)]uint32
 
-// maxUsageHosts is the number of hosts whose usage is counted separately.
+// maxUsageHosts limits the hosts whose usage is counted separately.
 const maxUsageHosts = 1000
 
-// usages counts what sites say about the uses of their pages. The caller holds the lock of the tally that
-// it belongs to.
+// usages counts the preferences that sites state about the uses of their pages. The caller holds the lock of its tally.
 type usages struct {
 	all   usageCounts
 	hosts map[string]*usageCounts
-	more  int // number of visits to other hosts
+	more  int // number of visits at hosts that are not in hosts
 }
 
-// count counts a visit, and reports whether its page has a preference about uses.
+// count adds a visit to the counts if its page has a preference about uses, and reports whether it has.
 func (n *usages) count(host string, u robots.Usage) bool {
 	if !slices.ContainsFunc(u.Statements, func(s robots.Statement) bool { return s.Signal != robots.Unsaid }) {
 		return false
@@ -677,7 +678,7 @@ func usageIndex(use string) int {
 	return len(usageNames) - 1
 }
 
-// host returns the counts of a host, or nil if the maximum number of hosts is reached.
+// host returns the counts of a host, or nil if as many hosts as possible have separate counts.
 func (n *usages) host(name string) *usageCounts {
 	h := n.hosts[name]
 	if h == nil && len(n.hosts) < maxUsageHosts {
@@ -690,7 +691,7 @@ func (n *usages) host(name string) *usageCounts {
 	return h
 }
 
-// of returns the counts of a host, all zero if it is not counted separately.
+// of returns the counts of a host. They are zero if the host has no separate counts.
 func (n *usages) of(host string) usageCounts {
 	if h := n.hosts[host]; h != nil {
 		return *h
@@ -698,7 +699,7 @@ func (n *usages) of(host string) usageCounts {
 	return usageCounts{}
 }
 
-// recall continues the counts of a host.
+// recall restores the counts of a host.
 func (n *usages) recall(host string, was usageCounts) {
 	if was == (usageCounts{}) {
 		return
@@ -708,7 +709,7 @@ func (n *usages) recall(host string, was usageCounts) {
 	}
 }
 
-// report returns the counts by the names of [Report.Usage].
+// report returns the counts keyed by the names of [Report.Usage].
 func (n *usages) report() (all map[string]int, hosts map[string]map[string]int, more int) {
 	for name, h := range n.hosts {
 		if hosts == nil {

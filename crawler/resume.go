@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// rulebook holds the settings that decide which links are queued. It does not include a custom scope, because two of them cannot be
+// rulebook holds the settings that decide which links are queued. It does not include a custom scope, because two custom scopes cannot be
 // compared.
 type rulebook struct {
 	Scope          ScopeKind
@@ -30,7 +30,7 @@ type rulebook struct {
 	FollowNoFollow bool
 	Sample         string      `json:",omitempty"`
 	Documents      bool        `json:",omitempty"`
-	Hosts          []hostRules // entries of Config.Hosts, up to the last one that has rules
+	Hosts          []hostRules // rules of the entries of Config.Hosts, up to the last entry that has rules
 }
 
 // hostRules are the rules of an entry of Config.Hosts.
@@ -39,7 +39,7 @@ type hostRules struct {
 	Rules []ScopeRule
 }
 
-// hostRules returns those parts of Hosts that decide which links are queued.
+// hostRules returns the parts of Config.Hosts that decide which links are queued.
 func (c *Config) hostRules() (all []hostRules) {
 	for i, h := range c.Hosts {
 		if slices.ContainsFunc(c.Hosts[i:], func(h HostSettings) bool { return len(h.Rules) > 0 }) {
@@ -69,8 +69,8 @@ func (c *Config) rulebook() rulebook {
 	return b
 }
 
-// keepRules stores the rules of a crawl. It returns an error if the crawl has ended under other rules, because the links that those
-// rejected would not be found again.
+// keepRules stores the rulebook of a crawl. It returns an error if the crawl has ended under another rulebook, because the links that the
+// other one rejected would not be found again.
 func (k *checkpoint) keepRules(ctx context.Context, book rulebook, ended bool) error {
 	rules, err := json.Marshal(book)
 	if err != nil {
@@ -92,19 +92,19 @@ func (k *checkpoint) keepRules(ctx context.Context, book rulebook, ended bool) e
 	return k.mark(ctx, keyRules, rules)
 }
 
-// changedRules returns the error for a frontier whose crawl had other rules. settings are the differing ones.
+// changedRules returns the error for a frontier whose crawl had other settings. settings names those that differ.
 func changedRules(settings string) error {
 	return fmt.Errorf("%w (%s): use a new frontier for the changed settings", ErrRulesChanged, settings)
 }
 
-// differing returns the settings that both rulebooks have, but with different values.
+// differing returns the names of the settings that both rulebooks contain with different values.
 func differing(was, now []byte) (names []string, err error) {
 	var book rulebook
 	var old, a, b map[string]json.RawMessage
 	if err := errors.Join(json.Unmarshal(was, &book), json.Unmarshal(was, &old), json.Unmarshal(now, &b)); err != nil {
 		return nil, err
 	}
-	written, err := json.Marshal(book) // re-encoded, in the current form
+	written, err := json.Marshal(book) // encoded again, in the current form
 	if err = errors.Join(err, json.Unmarshal(written, &a)); err != nil {
 		return nil, err
 	}
@@ -116,14 +116,15 @@ func differing(was, now []byte) (names []string, err error) {
 	return names, nil
 }
 
-// pins holds the first look-ups of the seeds' names, for all Runs of a Crawler. The gate's state of a site, such as its robots.txt,
-// outlives a Run and must not permit requests to another machine.
+// pins holds the results of the first look-ups of the seeds' names, for all Runs of a Crawler. The gate's state of a site, such as its
+// robots.txt, outlives a Run, and must not permit requests to another machine.
 type pins struct {
 	mu    sync.Mutex
 	first map[string][]netip.Addr
 }
 
-// set records a first look-up and returns the one that applies: another Run may have recorded one before.
+// set records the private addresses of a first look-up and returns those that apply. They differ if another Run has recorded a look-up
+// before.
 func (p *pins) set(host string, private []netip.Addr) []netip.Addr {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +138,7 @@ func (p *pins) set(host string, private []netip.Addr) []netip.Addr {
 	return private
 }
 
-// pinPublic is stored for the first look-up of a name that had a public address.
+// pinPublic is the stored value if the first look-up of a name found a public address.
 const pinPublic = "public"
 
 func pinText(private []netip.Addr) []byte {
@@ -166,17 +167,17 @@ func parsePin(text string) ([]netip.Addr, error) {
 	return private, nil
 }
 
-// How often the gate's state is stored. A process that resumes the crawl reads later events from the ledger. To limit the time for
+// Times at which the gate's state is stored. A process that resumes the crawl reads later events from the ledger. To limit the time for
 // that, the state is also stored after snapshotRequests requests.
 const (
 	snapshotInterval = 10 * time.Second
-	snapshotRequests = 10_000 // replaying their ledger lines and robots.txt files takes about a tenth of a second
+	snapshotRequests = 10_000 // replaying the ledger lines and robots.txt files of so many takes about a tenth of a second
 )
 
 // snapshots decides when to store the gate's state.
 type snapshots struct {
 	next     time.Time
-	requests int // number of requests when it was stored last
+	requests int // number of requests when the state was stored last
 }
 
 // due reports whether the state must be stored. requests is the number of requests so far.
@@ -184,7 +185,7 @@ func (s *snapshots) due(requests int) bool {
 	return !time.Now().Before(s.next) || requests-s.requests >= snapshotRequests
 }
 
-// taken records that the state is stored now.
+// taken records that the gate's state is being stored.
 func (s *snapshots) taken(requests int) {
 	s.next, s.requests = time.Now().Add(snapshotInterval), requests
 }

@@ -15,19 +15,19 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// run is one crawl in progress: it makes the parts, starts the workers and waits for them. An attempt is a worker's handling
-// of one URL.
+// run is one crawl in progress: it makes the parts, starts the workers and waits for them. The work on one URL is an attempt.
 type run struct {
 	parts
 	state
 }
 
-// parts holds the parts that newRun makes. It does not change while the crawl runs, and each part is safe for concurrent use.
+// parts holds the parts of a run. newRun makes them. The fields do not change while the crawl runs, and each part is safe for concurrent
+// use.
 type parts struct {
 	cfg      Config
 	seeds    []weburl.URL
-	gate     *politeness.Gate // the Crawler's
-	pins     *pins            // the Crawler's
+	gate     *politeness.Gate // the gate of the Crawler
+	pins     *pins            // the pins of the Crawler
 	frontier frontier.Frontier
 	fetcher  Fetcher
 	client   *fetcher.Client // combines gate and fetcher
@@ -39,14 +39,14 @@ type parts struct {
 	duplicates *duplicates
 	output     *output
 	checkpoint *checkpoint // nil unless the frontier outlives the process
-	commits    *committer  // with checkpoint
+	commits    *committer  // nil unless there is a checkpoint
 	sampler    *sampler    // nil unless a sample is drawn
 	renders    *renders    // nil unless pages are rendered
 
-	deliver func(*Visit) // for Pages; nil otherwise
+	deliver func(*Visit) // passes visits to the loop over Pages; nil without one
 }
 
-// state holds the data that workers change while the crawl runs: its end and its counts.
+// state holds the data of a run that workers change: how it ends and its counts.
 type state struct {
 	ending
 	halt halt
@@ -91,7 +91,7 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 	return r, nil
 }
 
-// make creates the parts, each from those before it.
+// make creates the parts; each uses only earlier ones.
 func (r *run) make(had *atomic.Bool) error {
 	r.makeFrontier()
 	if err := r.makeJudge(); err != nil {
@@ -116,7 +116,7 @@ func (r *run) makeFrontier() {
 			HostSlots: r.cfg.Politeness.OwnHosts, Key: r.cfg.Canonical.Key, BestFirst: r.cfg.BestFirst, Patience: r.cfg.Patience(),
 		})
 		r.frontier = m
-		r.closers = append(r.closers, func() { _ = m.Close() }) // closing a memory store cannot fail
+		r.closers = append(r.closers, func() { _ = m.Close() }) // cannot fail for a queue in memory
 	}
 }
 
@@ -136,7 +136,7 @@ func (r *run) makeJudge() (err error) {
 	return nil
 }
 
-// makeCommitter prepares a crawl that outlives the process.
+// makeCommitter creates the checkpoint and the committer if the frontier is durable.
 func (r *run) makeCommitter() error {
 	store := durable(r.frontier)
 	if store == nil {
@@ -149,8 +149,8 @@ func (r *run) makeCommitter() error {
 	return r.output.checkNames()
 }
 
-// archiveFailed ends the crawl, because an exchange that is missing from an archive cannot be committed.
-// The output's lock is held.
+// archiveFailed ends the crawl after an exchange could not be archived, so that no visit is committed without it. The caller holds the
+// output's lock.
 func (r *run) archiveFailed(err error) {
 	if r.commits != nil {
 		r.commits.refuse()
@@ -158,8 +158,8 @@ func (r *run) archiveFailed(err error) {
 	r.fail(err)
 }
 
-// makeFetcher makes the run's fetcher. A seed may be on a host with any address, because the operator chose it; a link or a
-// redirect may not. The addresses of a name are fixed by its first look-up: see pin.
+// makeFetcher makes the run's fetcher. The host of a seed may have any address, because the operator chose it; the host of a link or a
+// redirect may not. The first look-up of a name fixes its addresses: see pin.
 func (r *run) makeFetcher() error {
 	r.fetcher = r.cfg.Fetcher
 	if r.fetcher == nil {
@@ -210,8 +210,8 @@ func (r *run) fetching() fetcher.Config {
 	return fc
 }
 
-// pin implements fetcher.Config.Pin. In a crawl that outlives the process, the look-up is durable before the addresses found are
-// requested, so that it still applies after a restart.
+// pin implements fetcher.Config.Pin. With a durable frontier, the look-up is stored before the addresses are requested, so that it still
+// applies after a restart.
 func (r *run) pin(ctx context.Context, host string, private []netip.Addr) ([]netip.Addr, error) {
 	if r.checkpoint != nil {
 		var err error
@@ -222,7 +222,7 @@ func (r *run) pin(ctx context.Context, host string, private []netip.Addr) ([]net
 	return r.pins.set(host, private), nil
 }
 
-// admitted is called before each request.
+// admitted implements fetcher.Client.Admitted. It is called before each request.
 func (r *run) admitted(ctx context.Context, u weburl.URL, p politeness.Permit) {
 	r.cfg.Trace.admitted(u, p)
 	if r.counts(p.URL().Host()) != nil {
@@ -269,7 +269,7 @@ func (r *run) crawl(ctx context.Context) (*Report, error) {
 	return r.report(ctx), r.outcome(ctx)
 }
 
-// open brings the frontier to the state in which the crawl begins or is resumed.
+// open prepares the frontier: it restores the stored state, and queues the seeds and the URLs of Config.Since.
 func (r *run) open(ctx context.Context) error {
 	if r.checkpoint != nil {
 		was, err := r.checkpoint.resume(ctx, r.output)
@@ -318,7 +318,7 @@ func (r *run) leave(host string) {
 	}
 }
 
-// report completes the Report, after all workers have ended.
+// report completes and returns the Report, after all workers have ended.
 func (r *run) report(ctx context.Context) *Report {
 	left := r.left()
 	rep := r.tally.report(time.Now(), r.finished(ctx, r.budget.exhausted() && left > 0), left)
@@ -334,13 +334,13 @@ func (r *run) report(ctx context.Context) *Report {
 	return rep
 }
 
-// left returns the number of known URLs that have not been served.
+// left returns the number of known URLs that are not done.
 func (r *run) left() int {
 	n := r.frontier.Stats()
 	return n.Queued + n.Waiting + n.Claimed
 }
 
-// checkSeeds reports errors in Config.Seeds, by field.
+// checkSeeds returns an error for each URL in Config.Seeds that is invalid, with its field.
 func checkSeeds(seeds []Request) error {
 	var errs []error
 	for i, q := range seeds {
@@ -351,7 +351,7 @@ func checkSeeds(seeds []Request) error {
 	return errors.Join(errs...)
 }
 
-// seedURLs returns the URLs of the seeds given as Requests, followed by the plain ones.
+// seedURLs returns the URLs of requests, followed by those in plain.
 func seedURLs(requests []Request, plain []string) []string {
 	all := make([]string, 0, len(requests)+len(plain))
 	for _, q := range requests {
@@ -380,7 +380,7 @@ func parseSeeds(seeds []string, maxLen int) ([]weburl.URL, error) {
 	return urls, errors.Join(errs...)
 }
 
-// allLoopback reports whether all seeds are on loopback: then no request leaves this machine and Contact may be empty.
+// allLoopback reports whether all seeds are on loopback. If so, no request leaves this machine, and Contact may be empty.
 func allLoopback(seeds []weburl.URL) bool {
 	for _, u := range seeds {
 		addr, err := netip.ParseAddr(u.Hostname())
@@ -391,21 +391,21 @@ func allLoopback(seeds []weburl.URL) bool {
 	return true
 }
 
-// ending decides how a run ends. Claims stop for the first reason given.
+// ending decides how a run ends. The first reason to stop claiming URLs is kept.
 type ending struct {
 	claims     context.Context // canceled when claims must stop
 	stopClaims context.CancelCauseFunc
 
 	mu          sync.Mutex
 	finish      Finish
-	why         string // with FinishDrained: StopBecause's reason
+	why         string // reason that a Handler gave with StopBecause; with FinishDrained
 	err         error
 	unreachable *UnreachableError // with FinishUnreachable
 }
 
 var errDrain = errors.New("crawler: draining")
 
-// begin creates the context for claiming URLs. Drain may have been called already.
+// begin creates the context for claiming URLs and returns the function that cancels it. Drain may have been called already.
 func (e *ending) begin(ctx context.Context) context.CancelCauseFunc {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -416,7 +416,7 @@ func (e *ending) begin(ctx context.Context) context.CancelCauseFunc {
 	return e.stopClaims
 }
 
-// drain stops claiming. Only the first reason is kept.
+// drain stops the claiming of URLs. Only the reason of the first call is kept.
 func (e *ending) drain(why Finish) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -428,7 +428,7 @@ func (e *ending) drain(why Finish) {
 	}
 }
 
-// stop drains the crawl for a Handler's reason, which may be "".
+// stop drains the crawl because a Handler asked for it, with a reason that may be "".
 func (e *ending) stop(why string) {
 	e.mu.Lock()
 	if e.finish == "" {
@@ -438,7 +438,7 @@ func (e *ending) stop(why string) {
 	e.drain(FinishDrained)
 }
 
-// reason returns a Handler's reason for stopping the crawl, or "" if none stopped it or it had another end.
+// reason returns the reason that a Handler gave for stopping the crawl. It returns "" if the crawl ended for another reason.
 func (e *ending) reason() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -458,7 +458,7 @@ func (e *ending) fail(err error) {
 	e.drain(FinishError)
 }
 
-// giveUp ends the crawl because no host answers.
+// giveUp ends the crawl because no host has ever responded.
 func (e *ending) giveUp(err *UnreachableError) {
 	e.mu.Lock()
 	if e.finish == "" {
@@ -468,8 +468,8 @@ func (e *ending) giveUp(err *UnreachableError) {
 	e.drain(FinishUnreachable)
 }
 
-// finished returns the reason for the end of the crawl, after all workers have ended. cut means that the page limit left URLs in
-// the queue.
+// finished returns the reason for the end of the crawl, after all workers have ended. cut reports whether URLs are left because of the
+// page limit.
 func (e *ending) finished(ctx context.Context, cut bool) Finish {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -486,7 +486,7 @@ func (e *ending) finished(ctx context.Context, cut bool) Finish {
 	return FinishDone
 }
 
-// outcome returns the error of the run.
+// outcome returns the error with which Run returns.
 func (e *ending) outcome(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

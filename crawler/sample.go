@@ -20,19 +20,19 @@ import (
 // Limits of a Sample.
 const (
 	maxSampleN = 10_000    // maximum of Sample.N
-	maxSampled = 1_000_000 // maximum of Sample.N times the number of sites, which is the number of URLs held in memory
+	maxSampled = 1_000_000 // maximum of Sample.N times the number of sites: the URLs held in memory
 )
 
-// Sample draws pages from sitemaps. The crawl reads the sitemaps that the robots.txt files of the seeds' hosts name, and when it has
-// read all of them, it requests of each seed's site the N pages with the smallest tickets (package draw) among those in scope that
-// the sitemaps list, and nothing else: a seed only identifies a site, and no link is followed. The ticket is that of the URL in its
-// canonical form under Config.Canonical. As in ScopeHost, http and https and a leading "www." make no other site.
+// Sample draws pages from sitemaps. The crawl reads all sitemaps that the robots.txt files of the seeds' hosts name. Then it requests the
+// sample of each seed's site: the N pages with the smallest tickets (package draw) among the pages in scope that the sitemaps list.
+// Nothing else is requested: a seed only identifies a site, and no link is followed. The ticket is that of the URL in its canonical form
+// under Config.Canonical. As in ScopeHost, URLs with http and https, and with and without "www.", belong to one site.
 //
-// Scope decides which of the listed pages may be drawn. Sitemaps at the seeds' sites are read wherever they are, unless an exclude
-// rule names them; they count for Limits, and a crawl that ends by a limit before it has read all of them has drawn nothing.
+// Scope decides which of the listed pages may be drawn. Sitemaps at the seeds' sites are read wherever they are, unless an exclude rule
+// matches them. They count for Limits: if a limit ends the crawl before all of them are read, nothing is drawn.
 //
-// The draw depends on the lists and the seed alone. Of each site N+1 URLs are remembered, however long the lists are, and with a
-// durable Frontier they are committed with the sitemaps that list them. [Report].Draws has the numbers of listed and drawn pages.
+// The draw depends only on the sitemaps and the seed. N+1 URLs of each site are kept in memory, however many the sitemaps list. A durable
+// Frontier commits these URLs together with the sitemaps that list them. [Report].Draws has the numbers of listed and drawn pages.
 type Sample struct {
 	N    int    // number of pages of each site, at most maxSampleN. 0: no sample is drawn, and the crawl follows links
 	Seed string // seed of the tickets: 1 to 64 bytes, without white space
@@ -46,7 +46,7 @@ func (s Sample) String() string {
 	return fmt.Sprintf("%d:%s", s.N, s.Seed)
 }
 
-// ParseSample parses a text such as "100:seed". "none" and "" give the zero Sample. The error describes the mistake.
+// ParseSample parses a text such as "100:seed". It returns the zero Sample for "none" and "". The error describes the mistake.
 func ParseSample(text string) (s Sample, err error) {
 	if text == "" || text == "none" {
 		return s, nil
@@ -59,7 +59,7 @@ func ParseSample(text string) (s Sample, err error) {
 	return s, s.Validate()
 }
 
-// Validate reports an N or a Seed that is out of range.
+// Validate returns an error if N or Seed is out of range.
 func (s Sample) Validate() error {
 	switch {
 	case s.N < 0 || s.N > maxSampleN:
@@ -70,24 +70,25 @@ func (s Sample) Validate() error {
 	return checkSeed(s.Seed)
 }
 
-// SiteDraw describes the sample of a site: see Config.Sample.
+// SiteDraw describes the sample of a site in a crawl with Config.Sample.
 type SiteDraw struct {
 	Site     string `json:"site"`     // as in ScopeHost: without a leading "www.", and without the port if it is a scheme's default
 	Sitemaps int    `json:"sitemaps"` // number of sitemaps that list pages of the site in scope
 	Listed   int    `json:"listed"`   // number of entries in the sitemaps; a page that is listed twice counts twice
 	Drawn    int    `json:"drawn"`
-	// Below is the ticket below which every listed page was drawn, as 16 hexadecimal digits; "" if all were.
+	// Below is the ticket that separates the drawn pages from the others: every listed page with a smaller ticket was drawn. It has 16
+	// hexadecimal digits, and is "" if all pages were drawn.
 	Below string `json:"below,omitempty"`
-	// Probability is the probability of each page to be drawn, given the tickets of the others: 1, or the share of tickets below
-	// Below. It is valid even if lists repeat pages. Without repetitions, Drawn/Listed is the probability over all seeds.
+	// Probability is the probability of each page to be drawn, given the tickets of the others: 1, or the share of tickets below Below.
+	// It is valid even if sitemaps list pages repeatedly. If they do not, Drawn/Listed is the probability over all values of Sample.Seed.
 	Probability float64 `json:"probability"`
-	Ended       bool    `json:"ended"` // all sitemaps were read or failed for good, and the pages were queued
+	Ended       bool    `json:"ended"` // all sitemaps were read or have failed, and the drawn pages were queued
 }
 
 // Of reports whether u is a URL of the site.
 func (d *SiteDraw) Of(u weburl.URL) bool { return d.Site == hostName(u) }
 
-// validateSample reports an invalid Sample, and settings that conflict with it.
+// validateSample returns an error if Sample is invalid, or if other settings conflict with it.
 func (c *Config) validateSample() error {
 	if err := c.Sample.Validate(); err != nil {
 		return &ConfigError{"Sample", "is wrong: " + err.Error(), err}
@@ -108,12 +109,12 @@ func (r *run) readsSitemaps(u weburl.URL) bool {
 	return r.sampler.open(u)
 }
 
-// sampler draws the sample of a run. It collects the URLs of the seeds' sites that sitemaps list. When nothing else is left to do,
-// it queues the drawn URLs, so the draw does not depend on the order in which sitemaps are read. Its methods may be called on nil,
-// the sampler of a run without a sample.
+// sampler draws the sample of a run. It collects the URLs of the seeds' sites that sitemaps list. When the queue is empty, it queues the
+// drawn URLs, so the draw does not depend on the order in which sitemaps are read. Its methods may be called on nil, which stands for a
+// run without a sample.
 type sampler struct {
 	of      Sample
-	lots    map[string]*lot // by site; the map does not change while workers run
+	lots    map[string]*lot // keyed by site; the map does not change while workers run
 	mu      sync.Mutex
 	changed map[string]bool // sites whose lots must be stored
 	once    sync.Once
@@ -124,10 +125,10 @@ type lot struct {
 	draw.Bottom
 
 	Sitemaps int  `json:"sitemaps"`
-	Closed   bool `json:"closed"` // the sample is drawn; entries listed later are ignored
+	Closed   bool `json:"closed"` // the sample is drawn; URLs listed later are ignored
 }
 
-// listed holds the URLs that one sitemap lists, by site.
+// listed holds the URLs that one sitemap lists, keyed by site.
 type listed map[string]*draw.Bottom
 
 // newSampler returns the sampler of a crawl of these seeds, or nil without a sample.
@@ -156,7 +157,7 @@ func (s *sampler) text() string {
 	return s.of.String()
 }
 
-// site returns the lot of u's site, or nil if it is not a seed's site.
+// site returns the lot of u's site, or nil if no seed is on that site.
 func (s *sampler) site(u weburl.URL) *lot {
 	if s == nil {
 		return nil
@@ -175,7 +176,8 @@ func (s *sampler) open(u weburl.URL) bool {
 	return !l.Closed
 }
 
-// entries returns the Requests that replace the seeds: one for each origin, to read the robots.txt that names the sitemaps.
+// entries returns the Requests that replace the seeds, one for each origin. Their URL is that of the robots.txt, which names the
+// sitemaps.
 func (r *run) entries() (queue []frontier.Request) {
 	known := map[string]bool{}
 	for _, u := range r.seeds {
@@ -187,13 +189,14 @@ func (r *run) entries() (queue []frontier.Request) {
 	return queue
 }
 
-// standsForSeed reports whether the claim is one of entries.
+// standsForSeed reports whether the claim is one of the Requests that entries returns.
 func (a *attempt) standsForSeed() bool {
 	c := &a.claim
 	return a.run.sampler != nil && c.Kind == frontier.KindSitemap && c.Via.IsZero() && c.URL == c.URL.RobotsURL()
 }
 
-// wanted returns the URL to request: the claim's or, for an entry, a URL that the gate admits only after it has the robots.txt.
+// wanted returns the URL to request: that of the claim or, if the claim stands for a seed, the origin's root, which makes the gate
+// request the robots.txt first.
 func (a *attempt) wanted() weburl.URL {
 	if a.standsForSeed() {
 		if root, err := a.claim.URL.Resolve("/"); err == nil {
@@ -203,8 +206,9 @@ func (a *attempt) wanted() weburl.URL {
 	return a.claim.URL
 }
 
-// entered ends the claim of an entry when its robots.txt is known. It queues the sitemaps named there again, because an
-// earlier process may have been killed between requesting robots.txt and queueing them.
+// entered ends a claim that stands for a seed when the robots.txt of its origin is known, and reports whether it did. It queues the
+// sitemaps that the file names, even if they were queued before: an earlier process may have been killed between requesting robots.txt
+// and queueing them.
 func (a *attempt) entered(ctx context.Context) bool {
 	u := a.claim.URL
 	if !a.standsForSeed() || !a.run.gate.Origin(u).Known {
@@ -214,7 +218,7 @@ func (a *attempt) entered(ctx context.Context) bool {
 	return true
 }
 
-// list returns an empty list, or nil without a sample.
+// list returns an empty list for the URLs of a sitemap, or nil without a sample.
 func (s *sampler) list() listed {
 	if s == nil {
 		return nil
@@ -236,7 +240,7 @@ func (a *attempt) list(all listed, u weburl.URL) {
 	b.Add(a.run.cfg.Canonical.Normal(u), u.String(), a.claim.URL.String())
 }
 
-// collect adds the URLs of a sitemap to their lots, once its visit counts.
+// collect adds the URLs that a sitemap lists to the lots of their sites. It is called when the sitemap's visit is final.
 func (s *sampler) collect(all listed) error {
 	if s == nil || len(all) == 0 {
 		return nil
@@ -254,9 +258,8 @@ func (s *sampler) collect(all listed) error {
 	return errors.Join(errs...)
 }
 
-// draw queues the samples, once every sitemap has been read. It first stores that the lots are closed, so a process that
-// resumes the crawl after a kill in between accepts no further lists, and queues the same sample again when nothing is left to
-// do.
+// draw queues the samples when every sitemap has been read. It first stores that the lots are closed. So if the process is killed in
+// between, the one that resumes the crawl ignores further sitemaps, and queues the same samples when its queue is empty.
 func (r *run) draw(ctx context.Context) {
 	r.sampler.once.Do(func() {
 		ctx = context.WithoutCancel(ctx)
@@ -285,7 +288,7 @@ func (s *sampler) close() (map[string][]byte, error) {
 	return s.values()
 }
 
-// changes returns the values to store for the lots that have changed.
+// changes returns the stored values of the lots that have changed since the last call.
 func (s *sampler) changes() (map[string][]byte, error) {
 	if s == nil {
 		return nil, nil
@@ -348,7 +351,7 @@ func (r *run) requests(items []draw.Item) (queue []frontier.Request) {
 	for _, it := range items {
 		u, err := weburl.Parse(it.URL)
 		via, viaErr := weburl.Parse(it.From)
-		if err == nil && viaErr == nil { // both were valid when they were listed
+		if err == nil && viaErr == nil { // both parsed when the sitemap was read
 			queue = append(queue, frontier.Request{URL: u, Depth: 1, Via: via, Priority: r.judge.priorities.of(u)})
 		}
 	}

@@ -10,17 +10,18 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Scope decides which URLs belong to a crawl, and which responses are kept. Its methods must be pure; they are called concurrently.
-// A Scope that only judges URLs embeds [EveryType].
+// Scope decides which URLs belong to a crawl, and which responses are kept. Its methods must be pure; they are called concurrently. A
+// Scope that does not exclude media types embeds [EveryType].
 type Scope interface {
-	// JudgeKind decides about a link, redirect target or seed. kind is the kind of place where the URL was found.
+	// JudgeKind decides about a link, redirect target or seed. kind says where the URL was found.
 	JudgeKind(u weburl.URL, kind frontier.Kind) Decision
-	// JudgeType decides about a response by its media type (lower case, without parameters; "" if it is unknown). An excluded
-	// response is a visit with OutOfScope and the reason "type": archives do not keep it. It is not parsed and its links are not
-	// followed, unless it is HTML and the Decision is not Firm: then its links are followed, so that a crawl that keeps only PDF
-	// files finds them. Robots.txt, sitemaps and redirects are not judged.
+	// JudgeType decides about a response by its media type (lower case, without parameters; "" if it is unknown). The visit of an
+	// excluded response has the outcome OutOfScope and the reason "type", and archives do not keep the response. The response is not
+	// parsed and its links are not followed, unless it is HTML and the Decision is not Firm: so a crawl that keeps only PDF files finds
+	// them. Robots.txt, sitemaps and redirects are not judged.
 	JudgeType(u weburl.URL, mediaType string) Decision
-	// WantsType returns false if JudgeType excludes responses of the type for every URL: such bodies are not read completely.
+	// WantsType returns false if JudgeType excludes responses of a media type for every URL. Bodies of such responses are not read
+	// completely.
 	WantsType(mediaType string) bool
 }
 
@@ -37,40 +38,39 @@ func (EveryType) WantsType(string) bool { return true }
 type Decision struct {
 	In   bool
 	Rule string
-	// Firm keeps Config.Scope.Beyond from including a URL that is out: the URL is not merely outside the scope, but forbidden by a
-	// rule.
+	// Firm prevents Config.Scope.Beyond from including a URL. It is set if a rule forbids the URL explicitly.
 	Firm bool
 }
 
 // ScopeKind is the kind of a scope: the part of the web around the seeds that a crawl may visit.
 type ScopeKind string
 
-// The kinds of scope.
+// The kinds of scopes.
 const (
 	ScopeHost   ScopeKind = "host"   // the seeds' hosts; a leading "www." is ignored
 	ScopeDomain ScopeKind = "domain" // the seeds' registrable domains (public suffix list)
-	ScopePrefix ScopeKind = "prefix" // below the seeds' directories
+	ScopePrefix ScopeKind = "prefix" // everything below the seeds' directories
 	ScopeAny    ScopeKind = "any"    // everywhere; needs an explicit limit
 )
 
-// SeedScope is the Scope made from seeds, a kind and ordered rules: the kind decides first, then the last rule that matches
-// overrides everything before it. A rule cannot include a URL that the kind excludes unless the kind is ScopeAny: an include
-// narrows or restores, it never widens. If the first rule is an include, URLs that no rule matches are out, except seeds: include
-// rules select the links that are followed, while seeds are always wanted. Exclude rules apply to seeds, too.
+// SeedScope is the Scope made from seeds, a kind and ordered rules: the kind decides first, then the last rule that matches overrides
+// everything before it. An include rule restores URLs that an earlier rule excludes, but not those that the kind excludes. If the first
+// rule is an include, URLs that no rule matches are out of scope, except seeds: include rules select the links to follow, while seeds are
+// always wanted. Exclude rules apply to seeds, too.
 //
-// A sitemap is not a page: it is read anywhere on a host that the kind includes, unless an exclude rule matches it. Its entries are
-// judged like pages.
+// A sitemap is not a page: it is read anywhere on a host that the kind includes, unless an exclude rule matches it. The URLs that it
+// lists are judged like pages.
 //
-// Rules with Types form a separate list, in the same order, and judge responses: a response that no such rule matches is in, unless
+// Rules with Types form a separate list, in the same order, and judge responses: a response that none of them matches is in scope, unless
 // the first of them is an include.
 type SeedScope struct {
 	kind  ScopeKind
-	name  string          // the name of the kind as a rule
+	name  string          // name of the kind when it is reported as a rule
 	names map[string]bool // hosts or domains
 	dirs  map[string]map[string]bool
 	rules []compiledRule // for URLs
 	types []compiledRule // for responses
-	hosts *hostTable     // rules of single hosts
+	hosts *hostTable     // rules of entries of Config.Hosts
 }
 
 type compiledRule struct {
@@ -104,7 +104,7 @@ func NewSeedScope(kind ScopeKind, rules []ScopeRule, seeds ...weburl.URL) (*Seed
 	return s, nil
 }
 
-// include adds the part of a seed's URL that the kind compares.
+// include adds to the scope the part of a seed's URL that the kind compares.
 func (s *SeedScope) include(u weburl.URL) {
 	switch s.kind {
 	case ScopeHost:
@@ -120,8 +120,8 @@ func (s *SeedScope) include(u weburl.URL) {
 	}
 }
 
-// hostName returns the host and port of a URL in the form in which scopes compare them: without "www." and without a default port.
-// http and https of one name are one host, because sites move between them by redirects.
+// hostName returns the host and port of a URL in the form in which scopes compare them: without "www." and without a default port. So
+// http and https URLs of one name have one host, because sites redirect from one scheme to the other.
 func hostName(u weburl.URL) string {
 	name := strings.TrimPrefix(u.Authority(), "www.")
 	if bare, ok := strings.CutSuffix(name, ":80"); ok {
@@ -130,7 +130,7 @@ func hostName(u weburl.URL) string {
 	return strings.TrimSuffix(name, ":443")
 }
 
-// Decide judges u as a page: rules for certain kinds of links do not apply.
+// Decide decides about u as a page: rules for certain kinds of links do not apply.
 func (s *SeedScope) Decide(u weburl.URL) Decision { return s.JudgeKind(u, frontier.KindPage) }
 
 // JudgeKind implements Scope.
@@ -163,7 +163,7 @@ const (
 	ruleNoType    = "media type not kept"
 )
 
-// narrowed reports whether the rules begin with an include: then a URL or response that no rule matches is out.
+// narrowed reports whether the first rule is an include. If so, URLs or responses that no rule matches are out of scope.
 func narrowed(rules []compiledRule) bool { return len(rules) > 0 && !rules[0].Exclude }
 
 // JudgeType implements Scope.
@@ -197,7 +197,7 @@ func (s *SeedScope) WantsType(mediaType string) bool {
 	return !narrowed(s.types) || isHTML(mediaType)
 }
 
-// within reports whether the kind includes u.
+// within reports whether the scope kind includes u, before any rule is applied.
 func (s *SeedScope) within(u weburl.URL) bool {
 	switch s.kind {
 	case ScopeHost:
@@ -217,7 +217,7 @@ func (s *SeedScope) within(u weburl.URL) bool {
 	return true
 }
 
-// reaches reports whether the kind includes u or, with ScopePrefix, other URLs of u's host.
+// reaches reports whether the scope kind includes u. With ScopePrefix, it is enough that a seed is on u's host.
 func (s *SeedScope) reaches(u weburl.URL) bool {
 	if s.kind == ScopePrefix {
 		return s.dirs[hostName(u)] != nil
@@ -225,8 +225,8 @@ func (s *SeedScope) reaches(u weburl.URL) bool {
 	return s.within(u)
 }
 
-// underSeed reports whether a host is a seed's domain or a subdomain of one. This check costs nothing, and
-// saves most look-ups in the public suffix list.
+// underSeed reports whether a host is a seed's domain or a subdomain of one. This check is cheap, and makes most look-ups in the public
+// suffix list unnecessary.
 func (s *SeedScope) underSeed(host string) bool {
 	host = strings.TrimSuffix(host, ".")
 	for {
@@ -244,8 +244,8 @@ func (s *SeedScope) underSeed(host string) bool {
 // ScopeRule includes or excludes URLs, or responses. The last matching rule of a list decides.
 type ScopeRule struct {
 	Exclude bool `json:"exclude,omitempty" yaml:"exclude,omitempty"`
-	// Pattern is a regular expression (RE2 syntax) that is matched against the whole URL. "": every URL,
-	// for a rule with Kinds or Types.
+	// Pattern is a regular expression (RE2 syntax) that is matched against the whole URL. "", which needs Kinds or Types, matches every
+	// URL.
 	Pattern string `json:"pattern" yaml:"pattern"`
 	// Kinds are the kinds of links to which the rule applies. Empty: all.
 	Kinds []frontier.Kind `json:"kinds,omitempty" yaml:"kinds,omitempty"`
@@ -254,13 +254,13 @@ type ScopeRule struct {
 	Types []string `json:"types,omitempty" yaml:"types,omitempty"`
 }
 
-// Validate reports an invalid rule.
+// Validate returns an error if the rule is invalid.
 func (r ScopeRule) Validate() error {
 	_, err := r.compile()
 	return err
 }
 
-// compile prepares the rule for use; the error names the rule.
+// compile compiles the rule's pattern. The error contains the rule.
 func (r ScopeRule) compile() (compiledRule, error) {
 	c := compiledRule{ScopeRule: r, name: r.String()}
 	bad := func(format string, args ...any) (compiledRule, error) {
@@ -323,7 +323,7 @@ func (r ScopeRule) String() string {
 // matches reports whether the rule's pattern matches u.
 func (r *compiledRule) matches(u weburl.URL) bool { return r.re == nil || r.re.MatchString(u.String()) }
 
-// concerns reports whether the rule applies to URLs that were found as links of a kind.
+// concerns reports whether the rule applies to URLs that were found as links of this kind.
 func (r *compiledRule) concerns(kind frontier.Kind) bool {
 	return len(r.Kinds) == 0 || slices.Contains(r.Kinds, kind)
 }

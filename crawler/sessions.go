@@ -15,14 +15,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Account is a login for part of a crawl: see [Config.Accounts].
+// Account is a login for some of the URLs of a crawl: see [Config.Accounts].
 type Account struct {
 	// Name identifies the Account in errors and details. It must be set, and unique among the Accounts.
 	Name string
-	// For reports whether URLs are requested with this Account's cookies. The first Account for which it is true gets the URL.
-	// It is called concurrently and must always return the same for a URL. nil: it takes every URL.
+	// For reports whether a URL is requested with this Account's cookies. A URL belongs to the first Account whose For returns true. For
+	// is called concurrently and must always return the same for a URL. nil: every URL.
 	For func(u weburl.URL) bool
-	// Login and LoggedOut are used for the URLs of this Account like those of Config for all others. Login must be set.
+	// Login and LoggedOut are used for this Account's URLs, as Config.Login and Config.LoggedOut are for URLs without an Account. Login
+	// must be set.
 	Login     func(ctx context.Context, c *fetcher.Client) error
 	LoggedOut func(v *Visit) bool
 }
@@ -30,16 +31,16 @@ type Account struct {
 // defaultMaxLogins is the default of Config.MaxLogins.
 const defaultMaxLogins = 3
 
-// session is a login of a run, with the state to log in again.
+// session is a login during a run, with the data to log in again.
 type session struct {
 	account Account
-	fetcher Fetcher // with its cookies
+	fetcher Fetcher // sends the cookies of the session
 
-	turn   chan struct{} // lock, held while logging in or reading serial; a channel, because waiting for a login can take long
-	serial int           // the number of further logins
+	turn   chan struct{} // serves as a lock while logging in or reading serial; a channel, because a login can take long
+	serial int           // number of further logins
 }
 
-// sessions holds the logins of a run. The last one is that of Config.
+// sessions holds the sessions of a run. The last one is for URLs without an Account.
 type sessions struct {
 	all []*session
 	max Limit
@@ -84,7 +85,7 @@ func (s *sessions) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error
 	return s.all[len(s.all)-1].fetcher.Resolve(ctx, u)
 }
 
-// Fetch implements Fetcher. A robots.txt belongs to no session.
+// Fetch implements Fetcher. robots.txt and documents of terms are requested without the cookies of an Account.
 func (s *sessions) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error) {
 	if why := p.Purpose(); why == politeness.Robots || why == politeness.Terms {
 		return s.all[len(s.all)-1].fetcher.Fetch(ctx, p)
@@ -102,7 +103,7 @@ func (s *sessions) CloseIdle(host string) {
 // sessionKey is the context key of the session whose Login is being called.
 type sessionKey struct{}
 
-// inForce returns the session for a request: the one that is logging in, or that of the URL.
+// inForce returns the session for a request: the one that is logging in, if ctx has one, or that of the URL.
 func (s *sessions) inForce(ctx context.Context, u weburl.URL) *session {
 	if x, ok := ctx.Value(sessionKey{}).(*session); ok {
 		return x
@@ -110,7 +111,7 @@ func (s *sessions) inForce(ctx context.Context, u weburl.URL) *session {
 	return s.of(u)
 }
 
-// serial returns the number of the login with which a URL is requested. It waits during a login.
+// serial returns the serial number of the login with which u is requested. It waits while a login is in progress.
 func (s *sessions) serial(u weburl.URL) int {
 	x := s.of(u)
 	if x.account.LoggedOut == nil {
@@ -121,7 +122,7 @@ func (s *sessions) serial(u weburl.URL) int {
 	return x.serial
 }
 
-// login logs in with each account, unless nothing is left to request.
+// login logs in with each session, unless nothing is left to request.
 func (r *run) login(ctx context.Context) error {
 	if r.left() == 0 {
 		return nil
@@ -134,7 +135,7 @@ func (r *run) login(ctx context.Context) error {
 	return nil
 }
 
-// loginTo calls the Login of a session, with its cookies.
+// loginTo calls the Login function of a session; requests are made with the session's cookies.
 func (r *run) loginTo(ctx context.Context, x *session) error {
 	if x.account.Login == nil {
 		return nil
@@ -157,8 +158,8 @@ func (r *run) loginAnswered(ctx context.Context, a *fetcher.Answer) {
 	r.requested(ctx, a)
 }
 
-// loggedOut reports whether it has handled a response that shows that the session has ended: it has either returned the page to the
-// queue, after logging in unless there was a login since the request, or ended the visit.
+// loggedOut reports whether the response shows that the session has ended. If so, it has ended the claim: it returned the page to the
+// queue, after another login unless there was one since the request, or it ended the visit.
 func (a *attempt) loggedOut(ctx context.Context, v *Visit) (is bool) {
 	r, u := a.run, a.claim.URL
 	x := r.sessions.of(u)
@@ -167,7 +168,7 @@ func (a *attempt) loggedOut(ctx context.Context, v *Visit) (is bool) {
 	}
 	v.describe(a.claim.Request, a.claim.Attempt)
 	if isRedirect(v.Page.Status) {
-		v.Location, _ = u.Resolve(v.Page.Header.Get("Location")) // zero if there is no usable target
+		v.Location, _ = u.Resolve(v.Page.Header.Get("Location")) // zero if there is no valid target
 	}
 	is, err := callLoggedOut(x.account.LoggedOut, v)
 	switch {
@@ -205,15 +206,15 @@ func callLoggedOut(f func(*Visit) bool, v *Visit) (is bool, err error) {
 	return f(v), nil
 }
 
-// logInAgain ensures that there was a login since the attempt's request, and reports whether the page may be requested again.
-// It blocks the worker, and so the host, during the login: no other page of the host is requested meanwhile.
+// logInAgain ensures that there was a login since the attempt's request, and reports whether the page may be requested again. The worker
+// and its claim are blocked during the login, so no other page of the host is requested in the meantime.
 func (a *attempt) logInAgain(ctx context.Context, x *session, u weburl.URL) (again bool, err error) {
 	if !a.run.sessions.ask(u) {
 		return false, nil
 	}
 	x.turn <- struct{}{}
 	defer func() { <-x.turn }()
-	if x.serial > a.login { // there was a login for another page
+	if x.serial > a.login { // another page has caused a login
 		return true, nil
 	}
 	if x.account.Login == nil || a.run.sessions.max.Reached(x.serial) {
@@ -226,7 +227,7 @@ func (a *attempt) logInAgain(ctx context.Context, x *session, u weburl.URL) (aga
 	return true, nil
 }
 
-// ask counts a repeated request for a page, and reports whether it is within MaxLogins.
+// ask counts a repeated request for a page. It reports false if MaxLogins is reached.
 func (s *sessions) ask(u weburl.URL) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,7 +238,7 @@ func (s *sessions) ask(u weburl.URL) bool {
 	return true
 }
 
-// forget drops the count of a page.
+// forget removes the count of repeated requests for a page.
 func (s *sessions) forget(u weburl.URL) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

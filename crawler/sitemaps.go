@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// sitemaps returns the sitemaps that the robots.txt of u's origin names, for queueing, if the crawl follows sitemaps. They are
-// recorded in the report in any case.
+// sitemaps returns Requests for the sitemaps that the robots.txt of u's origin names, if the crawl follows sitemaps. It records them in
+// the report in any case.
 func (a *attempt) sitemaps(u weburl.URL) []frontier.Request {
 	info := a.run.gate.Origin(u)
 	if info.Rules == nil {
@@ -33,16 +33,16 @@ func (a *attempt) sitemaps(u weburl.URL) []frontier.Request {
 	return a.run.named(u)
 }
 
-// maxIndexLevels limits how many sitemap indexes may lead to a sitemap. The protocol allows one; a few sites have two. The
-// depth of a sitemap's Request counts them.
+// maxIndexLevels limits how many sitemap indexes may lead to a sitemap. The protocol allows one; a few sites have two. A sitemap's
+// Request has their number as its depth.
 const maxIndexLevels = 2
 
 func (c *Config) sitemapRequest(to, via weburl.URL) frontier.Request {
 	return frontier.Request{URL: to, Via: via, Kind: frontier.KindSitemap, Priority: c.sitemapPriority()}
 }
 
-// isPage reports whether the response to a request for a sitemap is an HTML page: sites without a sitemap at the address in
-// robots.txt may redirect to one.
+// isPage reports whether the response to a request for a sitemap is an HTML page. Sites that have no sitemap at the address in robots.txt
+// may redirect to a page.
 func isPage(p *fetcher.Page) bool {
 	if p.Status != http.StatusOK || !p.IsHTML() {
 		return false
@@ -55,8 +55,8 @@ func isPage(p *fetcher.Page) bool {
 	return errors.Is(err, extract.ErrNotSitemap)
 }
 
-// readSitemap returns the entries of a sitemap: pages in scope, at the depth of a seed's links, and further sitemaps. With
-// Config.Sample it returns only the sitemaps, and the pages are kept in v. Entries before an error in the file are used.
+// readSitemap returns the entries of a sitemap: pages in scope, at the depth of a seed's links, and further sitemaps. With Config.Sample
+// it returns only the sitemaps, and stores the pages in v.listed. If the file has an error, the entries before it are used.
 func (a *attempt) readSitemap(v *Visit) []frontier.Request {
 	page := v.Page
 	if page.Status != http.StatusOK {
@@ -93,8 +93,8 @@ func (a *attempt) readSitemap(v *Visit) []frontier.Request {
 	return queue
 }
 
-// missedSitemaps queues the sitemaps of an origin whose robots.txt an earlier process read, the first time
-// this process requests a page there: the earlier one may have been killed before it had queued them.
+// missedSitemaps queues the sitemaps of an origin whose robots.txt an earlier process read, when this process requests the first page of
+// the origin: the earlier process may have been killed before it queued them.
 func (r *run) missedSitemaps(ctx context.Context, u weburl.URL, p politeness.Purpose) error {
 	if r.checkpoint == nil || !r.checkpoint.resumed || !r.readsSitemaps(u) || p == politeness.Robots || !r.tally.firstOf(u.Origin()) {
 		return nil
@@ -103,7 +103,7 @@ func (r *run) missedSitemaps(ctx context.Context, u weburl.URL, p politeness.Pur
 	return err
 }
 
-// overSitemaps returns the visit of a sitemap whose host has used up its budget of sitemaps, otherwise nil.
+// overSitemaps returns the Deferred visit of a sitemap whose host has used up its sitemap budget, otherwise nil.
 func (a *attempt) overSitemaps() *Visit {
 	if a.claim.Kind != frontier.KindSitemap || a.standsForSeed() {
 		return nil
@@ -118,15 +118,14 @@ func (a *attempt) overSitemaps() *Visit {
 	}
 }
 
-// sitemapsOfAFile limits the sitemaps queued from one robots.txt or index. Sitemaps beyond the host's budget get a visit each, and
-// 500 indexes must not add 50,000 each.
+// sitemapsOfAFile limits the sitemaps that are queued from one robots.txt or index. Each sitemap beyond the host's budget gets a visit,
+// and 500 indexes must not queue 50,000 each.
 func (c *Config) sitemapsOfAFile() int {
 	return int(min(c.Limits.Sitemaps.Value(), math.MaxInt/2)) * 2
 }
 
-// named returns Requests for the sitemaps that the robots.txt of u's origin names, as far as it is known: at most sitemapsOfAFile.
-// The first one precedes all pages of its host, so that its entries are known when they are requested; the others take turns with
-// the pages.
+// named returns Requests for the sitemaps that the robots.txt of u's origin names, if it is known, but at most sitemapsOfAFile. The first
+// sitemap comes before all pages of its host, so that the pages that it lists are known; the other sitemaps take turns with the pages.
 func (r *run) named(u weburl.URL) (queue []frontier.Request) {
 	rules := r.gate.Origin(u).Rules
 	if rules == nil {

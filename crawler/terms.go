@@ -26,29 +26,29 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// This file handles documents about the uses that a site allows: RSL documents, and the tdmrep.json of an origin. Each is requested
-// like a robots.txt, before the first page that it could forbid, and again when it has expired. If a page's response names an
-// unknown document, the page waits in memory until that has been read.
+// This file handles documents about the uses that a site allows: RSL documents, and the tdmrep.json of an origin. Each document is
+// requested like a robots.txt: before the first page that it could forbid, and again when it has expired. If a page's response names an
+// unknown document, the page waits in memory until the document has been read.
 
 // Usage holds a site's statements about the uses of a page, and the verdict that follows from them.
 type Usage struct {
 	consent.Record
 	Verdict consent.Verdict
-	Files   []sink.TermsFile // files with the statements, and files without any
+	Files   []sink.TermsFile // files that contain the statements, and files that contain none
 }
 
 // document is an RSL document or a tdmrep.json.
 type document struct {
 	sink.TermsFile
-	Site    string // the origin that named it first
+	Site    string // the origin that named the document first
 	Expires time.Time
-	Body    []byte // as received; only when it is stored
+	Body    []byte // body as received; set only in the stored form
 
-	license *consent.License // license or tdm is set if the document says anything
+	license *consent.License // at least one of license and tdm is set if the document has statements
 	tdm     *consent.TDM
-	known   bool // it was read, or found to be unreadable
-	unused  bool // not used yet: even if it expires before the host's next turn, one page may use it
-	busy    bool // it is being requested
+	known   bool // the document was read, or could not be
+	unused  bool // no page has used the document since it was requested; one may, even if it expires before the host may be requested again
+	busy    bool // the document is being requested
 	next    weburl.URL
 	hops    int
 	tries   int
@@ -59,35 +59,35 @@ type document struct {
 type terms struct {
 	policy consent.Policy
 	agent  string
-	store  frontier.Durable // nil if nothing outlives the process
+	store  frontier.Durable // nil without a durable frontier
 
 	mu    sync.Mutex
-	files map[string]*document // by URL
-	of    map[string]int       // files by their Site
+	files map[string]*document // keyed by URL
+	of    map[string]int       // number of files, keyed by their Site
 	bytes int                  // total bytes of their bodies
-	sites map[string]siteTerms // by origin
+	sites map[string]siteTerms // keyed by origin
 	held  map[weburl.URL]waitingPage
-	holds int // bytes of held
+	holds int // bytes of the pages in held
 }
 
-// siteTerms caches the documents named by a robots.txt.
+// siteTerms holds the names of the documents that a robots.txt names.
 type siteTerms struct {
 	group *robots.Group
 	names []string
 }
 
-// waitingPage is a page that waits for the documents it names.
+// waitingPage is a page that waits until documents that it names are read.
 type waitingPage struct {
-	page  *fetcher.Page // nil: there was no memory for it, so it will be requested again
+	page  *fetcher.Page // nil if there was no memory for the page; it is then requested again
 	names []string
 }
 
 const (
-	keyTerms = "crawler/terms/" // by URL of the document
+	keyTerms = "crawler/terms/" // followed by the URL of the document
 
-	maxDocuments  = 64       // per origin: pages can name any number of documents
+	maxDocuments  = 64       // per origin, because pages can name any number of documents
 	maxTermsBytes = 64 << 20 // in memory; other documents are read again from the store or requested again
-	maxSites      = 10_000   // of the cache
+	maxSites      = 10_000   // entries of terms.sites
 	failedTerms   = time.Hour
 	busyTerms     = time.Second
 )
@@ -99,9 +99,9 @@ func newTerms(c *Config) *terms {
 	}
 }
 
-// named returns the URLs of the documents that must be read before u may be requested, or before the response of p may be used.
+// named returns the URLs of the documents that must be read before u is requested or, if p is not nil, before the response of p is used.
 func (t *terms) named(u weburl.URL, group *robots.Group, p *consent.Page) []string {
-	reserved := t.policy.Obeys(consent.AIInput, consent.TrainAI) // the purposes that tdmrep.json can forbid
+	reserved := t.policy.Obeys(consent.AIInput, consent.TrainAI) // whether tdmrep.json can forbid a purpose of the crawl
 	if !reserved && p == nil && (group == nil || len(group.Licenses()) == 0) {
 		return nil
 	}
@@ -126,8 +126,8 @@ func (t *terms) named(u weburl.URL, group *robots.Group, p *consent.Page) []stri
 	return append(s.names[:len(s.names):len(s.names)], p.Named()...)
 }
 
-// missing returns the first named document that is not known or has expired, and marks it as requested. busy is true if it is
-// already being requested. d is nil if all are known.
+// missing returns the first of the named documents that is not known or has expired, and marks it as being requested. If that document is
+// already being requested, missing returns nil and busy is true. If all are known, it returns nil and false.
 func (t *terms) missing(ctx context.Context, u weburl.URL, names []string) (d *document, busy bool) {
 	if len(names) == 0 {
 		return nil, false
@@ -144,7 +144,7 @@ func (t *terms) missing(ctx context.Context, u weburl.URL, names []string) (d *d
 		default:
 			d.busy = true
 			if d.next.IsZero() {
-				d.next, _ = weburl.Parse(name) // it was resolved
+				d.next, _ = weburl.Parse(name) // valid, because named has resolved it
 			}
 			return d, false
 		}
@@ -152,7 +152,7 @@ func (t *terms) missing(ctx context.Context, u weburl.URL, names []string) (d *d
 	return nil, false
 }
 
-// file returns the document of this URL, from memory or from the store. The lock is held.
+// file returns the document of this URL, from memory or from the store, or a new one. The lock is held.
 func (t *terms) file(ctx context.Context, origin, name string) *document {
 	if d := t.files[name]; d != nil {
 		return d
@@ -173,7 +173,7 @@ func (t *terms) file(ctx context.Context, origin, name string) *document {
 	return d
 }
 
-// count updates the size of a document and evicts others if the limit is exceeded. The lock is held.
+// count updates the size of a document and evicts other documents from memory if the limit is exceeded. The lock is held.
 func (t *terms) count(d *document, size int) {
 	t.bytes += size + 512 - d.size
 	d.size = size + 512
@@ -191,14 +191,14 @@ func (t *terms) count(d *document, size int) {
 	}
 }
 
-// read parses the body of a document; nil means that it could not be fetched.
+// read parses the body of a document. A nil body means that the document could not be fetched.
 func (d *document) read(body []byte) {
 	if d.license, d.tdm = consent.ReadDocument(d.URL, d.Status, d.Error, body); d.license != nil && d.Error == "" && d.license.Err() != nil {
 		d.Error = d.license.Err().Error()
 	}
 }
 
-// fail records that a document cannot be fetched for now. A document that was read before stays in force.
+// fail records that a document cannot be fetched for now. If an earlier version was read, it stays in force.
 func (d *document) fail(now time.Time, why error) {
 	if !d.known || d.Error != "" {
 		d.Error, d.Status, d.SHA256, d.Fetched = why.Error(), 0, "", now.UTC()
@@ -207,7 +207,7 @@ func (d *document) fail(now time.Time, why error) {
 	d.Expires, d.known = now.Add(failedTerms), true
 }
 
-// answered records the response for a document.
+// answered records the response to a request for a document.
 func (d *document) answered(p *fetcher.Page) {
 	d.Status, d.Fetched, d.Error, d.known = p.Status, p.Ended.UTC(), "", true
 	sum := sha256.Sum256(p.Body)
@@ -232,7 +232,7 @@ func (d *document) answered(p *fetcher.Page) {
 	d.Expires = p.Ended.Add(life)
 }
 
-// settled ends a request for a document, whose contents or absence are now known, and stores the document.
+// settled records the result of requests for a document, the response p or the error why, and stores the document.
 func (t *terms) settled(ctx context.Context, d *document, p *fetcher.Page, why error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -260,7 +260,8 @@ func (t *terms) settled(ctx context.Context, d *document, p *fetcher.Page, why e
 	return t.store.Commit(context.WithoutCancel(ctx), nil, frontier.Checkpoint{Values: map[string][]byte{keyTerms + d.URL: b}})
 }
 
-// putBack marks a document as still to be requested. tried means that a request for it has failed.
+// putBack marks a document as no longer being requested, and returns the number of failed requests so far. tried reports whether another
+// request has failed.
 func (t *terms) putBack(d *document, tried bool) (tries int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -271,7 +272,8 @@ func (t *terms) putBack(d *document, tried bool) (tries int) {
 	return d.tries
 }
 
-// redirected follows a document's redirect. It returns false if there were too many or the target is invalid.
+// redirected records the target of a document's redirect as the next URL to request. It returns false if there were too many redirects or
+// the target is invalid.
 func (t *terms) redirected(d *document, p *fetcher.Page) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -284,7 +286,7 @@ func (t *terms) redirected(d *document, p *fetcher.Page) bool {
 	return true
 }
 
-// hold keeps a page that waits for documents, or only their names if the memory limit is reached.
+// hold stores a page that waits for documents. If the memory limit is reached, it stores only their names.
 func (t *terms) hold(p *fetcher.Page, names []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -296,7 +298,7 @@ func (t *terms) hold(p *fetcher.Page, names []string) {
 	t.held[p.URL] = w
 }
 
-// release stops a page's wait and returns the page, nil if none was kept.
+// release ends the wait of a page. It returns the page, or nil if the page was not stored.
 func (t *terms) release(u weburl.URL) *fetcher.Page {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -306,15 +308,15 @@ func (t *terms) release(u weburl.URL) *fetcher.Page {
 	return p
 }
 
-// waiting returns the documents that a page waits for, nil if it does not wait.
+// waiting returns the URLs of the documents for which a page waits, or nil if it does not wait.
 func (t *terms) waiting(u weburl.URL) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.held[u].names
 }
 
-// judge returns the site's statements about a page, with the verdict of the crawl's policy. It returns nil if the site says
-// nothing. src is the source of the group.
+// judge returns the site's statements about a page, with the verdict of the crawl's policy. It returns nil if the site has no statements.
+// src is the source of the robots.txt group.
 func (t *terms) judge(ctx context.Context, p consent.Page, src robots.Source, names []string) *Usage {
 	var all Usage
 	if len(names) > 0 {
@@ -346,7 +348,7 @@ func (t *terms) judge(ctx context.Context, p consent.Page, src robots.Source, na
 	return &all
 }
 
-// refuse turns v into the visit of a page that must not be collected, if the verdict says so.
+// refuse makes v the visit of a page that must not be collected, if its verdict forbids it, and reports whether it does.
 func (v *Visit) refuse() bool {
 	if v.Terms == nil || !v.Terms.Verdict.Refused() {
 		return false
@@ -358,8 +360,8 @@ func (v *Visit) refuse() bool {
 	return true
 }
 
-// forbiddenBefore ends the claim of a page that documents or robots.txt forbid, before the page is requested; missing
-// documents are read first. It returns false if they do not forbid the request.
+// forbiddenBefore reads the documents that apply to the claimed page, one for each claim, before the page is requested. It reports
+// whether it has ended the claim: it made a request for a document, or the documents or robots.txt forbid the page.
 func (a *attempt) forbiddenBefore(ctx context.Context) (ended bool) {
 	u := a.claim.URL
 	group, known := a.run.gate.Group(u)
@@ -367,7 +369,7 @@ func (a *attempt) forbiddenBefore(ctx context.Context) (ended bool) {
 		return false
 	}
 	names := a.run.terms.named(u, group, nil)
-	if len(names) == 0 || forbids(group, u) { // the latter is the gate's decision
+	if len(names) == 0 || forbids(group, u) { // the gate handles URLs that robots.txt forbids
 		return false
 	}
 	if h := a.run.gate.Host(u.Host()); h.GivenUp != "" || h.OptedOut {
@@ -384,11 +386,11 @@ func (a *attempt) forbiddenBefore(ctx context.Context) (ended bool) {
 	return true
 }
 
-// resourceForbidden returns why documents of the site forbid a resource of a rendered page, "" if they do not. Missing
-// documents are requested first; then the claim has ended and the page waits.
+// resourceForbidden returns the reason why the site's documents forbid a resource of a rendered page, or "". If a document is missing, it
+// is requested first: ended is true, and the page waits.
 func (a *attempt) resourceForbidden(ctx context.Context, x *rendering, u weburl.URL) (reason string, ended bool) {
 	group, known := a.run.gate.Group(u)
-	if !known { // its robots.txt comes first
+	if !known { // the robots.txt of the resource is requested first
 		return "", false
 	}
 	names := a.run.terms.named(u, group, nil)
@@ -401,8 +403,8 @@ func (a *attempt) resourceForbidden(ctx context.Context, x *rendering, u weburl.
 	return a.run.terms.resourceReason(ctx, consent.Page{URL: u, Robots: group}, names), false
 }
 
-// resourceReason returns why a resource may not be used, "" if it may. Only its robots directives about models apply: noindex, for
-// instance, is irrelevant, because a script is not indexed anyway.
+// resourceReason returns the reason why a resource may not be used, or "". Its robots directives apply only if they concern the use by
+// models: noindex, for instance, is irrelevant, because a script is not indexed anyway.
 func (t *terms) resourceReason(ctx context.Context, p consent.Page, names []string) string {
 	if !t.policy.Obeys(consent.AIInput, consent.TrainAI) && p.Header != nil {
 		p.Header = p.Header.Clone()
@@ -414,11 +416,11 @@ func (t *terms) resourceReason(ctx context.Context, p consent.Page, names []stri
 	return v.Reason
 }
 
-// waitsForTerms holds the page of a visit that names unknown documents.
+// waitsForTerms reports whether a visit must wait for documents that its page names. If so, it holds the page.
 func (a *attempt) waitsForTerms(ctx context.Context, v *Visit, names []string) bool {
 	d, busy := a.run.terms.missing(ctx, v.URL, names)
 	if d != nil {
-		a.run.terms.putBack(d, false) // the next claim requests it, after the host's delay
+		a.run.terms.putBack(d, false) // the next claim requests the document, after the host's delay
 	}
 	if d == nil && !busy {
 		return false
@@ -427,8 +429,8 @@ func (a *attempt) waitsForTerms(ctx context.Context, v *Visit, names []string) b
 	return true
 }
 
-// readTerms requests the first document that is missing for u, and reports whether the claim has ended. u is the URL of the claim
-// or a resource that x, the rendering of its page, needs. The reason is why x must do without it.
+// readTerms requests the first missing document that applies to u, and reports whether the claim has ended. u is the URL of the claim, or
+// a resource that x, the rendering of the claim's page, needs. reason says why x must do without the resource.
 func (a *attempt) readTerms(ctx context.Context, u weburl.URL, names []string, x *rendering) (ended bool, reason string) {
 	d, busy := a.run.terms.missing(ctx, u, names)
 	switch {
@@ -466,13 +468,13 @@ func (a *attempt) readTerms(ctx context.Context, u weburl.URL, names []string, x
 	a.account(ctx, answer)
 	a.run.cfg.Trace.answered(a.claim.URL, answer)
 	if a.run.commits != nil {
-		a.run.commits.wake() // it ends no visit
+		a.run.commits.wake() // the request ends no visit
 	}
 	a.termsAnswered(ctx, d, answer, x)
 	return true, ""
 }
 
-// requeue returns the claim to the queue, with the rendering of its page if there is one.
+// requeue returns the claim to the queue, and keeps the rendering x of its page if it is not nil.
 func (a *attempt) requeue(ctx context.Context, x *rendering, again frontier.Again) {
 	if x == nil {
 		a.putBack(ctx, again, nil)
@@ -481,7 +483,7 @@ func (a *attempt) requeue(ctx context.Context, x *rendering, again frontier.Agai
 	a.wait(ctx, x, again.NotBefore)
 }
 
-// termsAnswered acts on the answer to a request for a document, or for the robots.txt that it needs first.
+// termsAnswered handles the response to a request for a document, or for the robots.txt that must be read first.
 func (a *attempt) termsAnswered(ctx context.Context, d *document, answer *fetcher.Answer, x *rendering) {
 	page, t := answer.Page, a.run.terms
 	if page != nil {
@@ -498,7 +500,7 @@ func (a *attempt) termsAnswered(ctx context.Context, d *document, answer *fetche
 		a.run.causes.note(answer.Permit.URL().Origin(), page, answer.Err)
 		a.run.cfg.Trace.robots(d.next, a.run.gate)
 		t.putBack(d, false)
-	case page != nil && page.Challenged: // the Fetcher signs the next request for it
+	case page != nil && page.Challenged: // the Fetcher signs the next request for this URL
 		t.putBack(d, false)
 	case page != nil && page.Wall != "":
 		a.settleTerms(ctx, d, nil, &wallError{page.Wall})
@@ -518,7 +520,7 @@ func (a *attempt) termsAnswered(ctx context.Context, d *document, answer *fetche
 	a.requeue(ctx, x, again)
 }
 
-// statusError returns why an answer cannot be used.
+// statusError returns the reason why a response cannot be used.
 func statusError(a *fetcher.Answer) error {
 	if a.Page == nil {
 		return errors.New(reasonOf(a.Err))
@@ -552,14 +554,14 @@ func (a *attempt) termsNotRequested(ctx context.Context, d *document, err error,
 		if !wait.Copied {
 			a.run.cfg.Trace.waiting(a.claim.URL, wait)
 		}
-	case errors.As(err, &denied) && denied.Deferred() && own: // the host was given up
+	case errors.As(err, &denied) && denied.Deferred() && own: // the gate has given up the host of the claim
 		t.putBack(d, false)
 		if x != nil {
 			return false, denied.Reason
 		}
 		a.denied(ctx, denied)
 		return true, ""
-	case errors.As(err, &denied) && denied.Reason == politeness.ReasonRobots && strings.HasSuffix(d.URL, consent.TDMPath): // robots.txt forbids everybody to read it
+	case errors.As(err, &denied) && denied.Reason == politeness.ReasonRobots && strings.HasSuffix(d.URL, consent.TDMPath): // robots.txt forbids it to every crawler
 		a.settleTerms(ctx, d, &fetcher.Page{URL: d.next, Status: http.StatusForbidden, Ended: time.Now()}, nil)
 	case errors.As(err, &denied):
 		a.settleTerms(ctx, d, nil, errors.New(denied.Reason))
@@ -575,7 +577,7 @@ func (a *attempt) termsNotRequested(ctx context.Context, d *document, err error,
 	return true, ""
 }
 
-// termsUnresolved handles a document whose host has no address.
+// termsUnresolved handles a document whose host name has no usable address.
 func (a *attempt) termsUnresolved(ctx context.Context, d *document, e *fetcher.LookupError, again *frontier.Again) {
 	t := a.run.terms
 	switch reason := fetcher.ReasonOf(e.Err); {
@@ -594,9 +596,9 @@ func (a *attempt) termsUnresolved(ctx context.Context, d *document, e *fetcher.L
 	}
 }
 
-// ConsentPage returns what a response itself says about its uses, as a crawl with this configuration reads it: status, header, and
-// the META and link elements of its document. Other fields, such as that of robots.txt, are zero. The error is that of its charset
-// or of c.Extractor.
+// ConsentPage returns the statements about uses in a response itself, as a crawl with this configuration reads them: status, header, and
+// the META and link elements of its document. Other fields, such as that of robots.txt, are zero. An error means that the charset is
+// unusable or that c.Extractor failed.
 func (c *Config) ConsentPage(p *fetcher.Page) (consent.Page, error) {
 	doc, err := (&linker{cfg: c, scanner: extract.NewScanner(c.extraction())}).extract(p)
 	v := &Visit{URL: p.URL, Page: p, Doc: doc}
@@ -605,7 +607,7 @@ func (c *Config) ConsentPage(p *fetcher.Page) (consent.Page, error) {
 	return page, err
 }
 
-// speaks returns what a visit's response itself, with these META elements, says about its uses.
+// speaks returns the statements about uses in a visit's response, given its META elements.
 func (v *Visit) speaks(metas []robots.Meta) consent.Page {
 	return consent.Page{URL: v.URL, Status: v.Page.Status, Header: v.Page.Header, Body: v.Page.Body, Metas: metas, Links: v.licenses()}
 }
@@ -626,7 +628,7 @@ func (v *Visit) licenses() (urls []string) {
 	return urls
 }
 
-// Terms returns u in the form for the sinks; nil if u is nil.
+// Terms returns the record of u for the sinks, or nil if u is nil.
 func (u *Usage) Terms() *sink.Terms {
 	if u == nil {
 		return nil
@@ -651,7 +653,7 @@ func (u *Usage) Terms() *sink.Terms {
 	return r
 }
 
-// statementRecord returns a statement in the form for the sinks.
+// statementRecord returns the record of a statement for the sinks.
 func statementRecord(s *consent.Statement) sink.Statement {
 	effect := func(p consent.Purpose) string {
 		if e := s.Effect(p); e != consent.Silent {
@@ -666,16 +668,16 @@ func statementRecord(s *consent.Statement) sink.Statement {
 	}
 }
 
-// HostCost sums the prices of a host's pages that the site offers for a payment. The crawl left them out.
+// HostCost sums the prices of those pages of a host that the site offers for a payment. The crawl left these pages out.
 type HostCost struct {
 	Host     string `json:"host"` // "" for all hosts after the first 1,000
 	Currency string `json:"currency"`
-	Per      string `json:"per"`    // request, or a payment's type of RSL
+	Per      string `json:"per"`    // unit of the price: "request", or a payment type of RSL
 	Pages    int    `json:"pages"`  // number of pages with this price
-	Amount   string `json:"amount"` // sum over these pages, a decimal number
+	Amount   string `json:"amount"` // sum over these pages, as a decimal number
 }
 
-// AddTerms counts the verdict in the record of a visit to a host.
+// AddTerms counts the verdict in t, which is from the record of a visit to a host.
 func (r *Report) AddTerms(host string, t *sink.Terms) {
 	by := t.Decisive()
 	if by == nil {
@@ -695,7 +697,7 @@ func (r *Report) AddTerms(host string, t *sink.Terms) {
 	if t.Effect != consent.Unmet.String() {
 		return
 	}
-	least := map[[2]string]sink.Cost{} // licences are alternatives: only the cheapest counts
+	least := map[[2]string]sink.Cost{} // licences are alternatives, so only the cheapest is counted
 	for _, c := range t.Costs {
 		key := [2]string{c.Currency, c.Per}
 		if was, ok := least[key]; !ok || decimal(c.Amount).Cmp(decimal(was.Amount)) < 0 {
@@ -708,9 +710,9 @@ func (r *Report) AddTerms(host string, t *sink.Terms) {
 	}
 }
 
-const maxTermsHosts = 1000 // in LeftOut and Cost
+const maxTermsHosts = 1000 // maximum number of hosts in LeftOut and Cost
 
-// leftOutOf returns the counts of a host in all, or those of all further hosts if the maximum number is reached.
+// leftOutOf returns the counts of a host in all. If the maximum number of hosts is reached, it returns those of the host "".
 func leftOutOf(all map[string]map[string]int, host string) map[string]int {
 	if all[host] == nil && len(all) >= maxTermsHosts {
 		host = ""
@@ -721,7 +723,7 @@ func leftOutOf(all map[string]map[string]int, host string) map[string]int {
 	return all[host]
 }
 
-// addLeftOut returns the sum of two tables, sharing no memory with them.
+// addLeftOut returns the sum of two tables. The sum shares no memory with them.
 func addLeftOut(all, more map[string]map[string]int) map[string]map[string]int {
 	if len(all)+len(more) == 0 {
 		return nil
@@ -739,7 +741,7 @@ func addLeftOut(all, more map[string]map[string]int) map[string]map[string]int {
 	return sum
 }
 
-// addCost adds a cost to those of its host, currency and unit.
+// addCost adds c to the cost with the same host, currency and unit.
 func addCost(all []HostCost, c HostCost) []HostCost {
 	at := slices.IndexFunc(all, func(x HostCost) bool { return x.Host == c.Host && x.Currency == c.Currency && x.Per == c.Per })
 	if at < 0 && c.Host != "" && len(all) >= maxTermsHosts {
@@ -757,7 +759,7 @@ func addCost(all []HostCost, c HostCost) []HostCost {
 
 const maxDecimals = 32 // digits of an amount; package consent reads up to 32 characters
 
-// decimal parses an amount in the form of package consent.
+// decimal parses an amount as package consent writes it.
 func decimal(s string) *big.Rat {
 	if r, ok := new(big.Rat).SetString(s); ok {
 		return r

@@ -21,16 +21,16 @@ import (
 // URL that returns to the queue is claimed again later. Retrying or Visited is the last hook of an attempt.
 // Committed covers all visits since the previous commit.
 type Trace struct {
-	// Claimed is called when a worker has claimed the URL, and with it its host.
+	// Claimed is called when a worker has claimed the URL, and with it the URL's host.
 	Claimed func(c frontier.Claim)
-	// Waiting is called when the URL returns to the queue until a time, with the reasons.
+	// Waiting is called when the URL returns to the queue and must wait. w has the time and the reasons.
 	Waiting func(u weburl.URL, w *politeness.NotYet)
 	// Admitted is called before a request is made: for u, or for the robots.txt that u needs.
 	Admitted func(u weburl.URL, p politeness.Permit)
-	// Answered is called when a request made for u has ended. a.Permit tells whether it was for u or for the robots.txt of u. a has
-	// the response, which is not parsed yet, or the error of a failed attempt.
+	// Answered is called when a request that u needed has ended. a.Permit tells whether the request was for u or for the robots.txt of u.
+	// a has the response, which is not parsed yet, or the error of a failed attempt.
 	Answered func(u weburl.URL, a *fetcher.Answer)
-	// Robots is called after each response to a request for robots.txt, and each redirect of one.
+	// Robots is called after each response to a request for robots.txt, including redirects.
 	Robots func(u weburl.URL, info politeness.OriginInfo)
 	// Retrying is called when the URL or its robots.txt has failed, with a reason code, and the URL returns to
 	// the queue until at or later.
@@ -43,11 +43,11 @@ type Trace struct {
 
 // Commit is one step in which visits became durable, in the sinks and the frontier.
 type Commit struct {
-	Visits int           // visits that became durable; 0 in a commit that only stores state
-	Links  int           // links queued with them, without those already known
+	Visits int           // visits that became durable; 0 if the commit only stores state
+	Links  int           // links queued with the visits, or raised in priority
 	Bytes  int64         // bytes of the stored state of crawl and gate, without visits and links
 	Took   time.Duration // time for syncing the sinks and writing to the frontier
-	Err    error         // nothing became durable, and the crawl ends
+	Err    error         // error of the commit: nothing became durable, and the crawl ends
 }
 
 // JoinTraces returns a Trace that calls the hooks of all traces, in order. Nil traces and hooks are

@@ -11,15 +11,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Limits of paths, beyond which they are traps. They have proved themselves in web archives for two decades: Heritrix' defaults are
-// 20 segments and 2 repetitions.
+// Limits of paths; beyond them, a URL is a trap. Web archives have used similar limits for two decades: Heritrix' defaults are 20
+// segments and 2 repetitions.
 const (
 	maxSegments    = 25
 	maxRepeatedRow = 3
 	maxRepeatedAll = 5
 )
 
-// trap returns the reason code and the property that makes a URL look like part of an endless space, or "".
+// trap returns the reason code and a description of the feature that makes a URL look like part of an endless space, or "".
 func trap(u weburl.URL) string {
 	if why := trapPath(u.Path()); why != "" {
 		return why
@@ -27,7 +27,7 @@ func trap(u weburl.URL) string {
 	return trapCalendar(u.PathQuery(), time.Now)
 }
 
-// trapPath returns the reason code and the property that makes a path look like part of an endless space, or "".
+// trapPath returns the reason code and a description of the feature that makes a path look like part of an endless space, or "".
 func trapPath(path string) string {
 	path = strings.Trim(path, "/")
 	n := strings.Count(path, "/") + 1
@@ -43,7 +43,7 @@ func trapPath(path string) string {
 	return ""
 }
 
-// repeats reports whether a segment occurs too often in path, which has at most maxSegments.
+// repeats reports whether a segment occurs too often in path. path has at most maxSegments segments.
 func repeats(path string) bool {
 	var seen [maxSegments]string
 	row := 1
@@ -69,14 +69,14 @@ func repeats(path string) bool {
 	return false
 }
 
-// calendarWords occur in the paths and queries of generated calendars.
+// calendarWords lists words in the paths and queries of generated calendars.
 var calendarWords = []string{"calendar", "kalender", "calendrier", "month=", "day=", "date=", "/events/"}
 
-// calendarReach limits the years ahead of today for which a calendar is followed.
+// calendarReach is the number of years ahead of today for which a calendar is followed.
 const calendarReach = 3
 
-// trapCalendar returns the reason code and a text for a page of a calendar that is years ahead, otherwise "": generated calendars link to
-// the next month for ever. Few URLs contain a year, so this is checked first.
+// trapCalendar returns the reason code and a description if the URL is a calendar page that is too many years ahead, otherwise "".
+// Generated calendars link to the next month for ever. Few URLs contain a year, so the year is checked first.
 func trapCalendar(pathQuery string, now func() time.Time) string {
 	year := latestYear(pathQuery)
 	if year == 0 || year <= now().Year()+calendarReach {
@@ -91,7 +91,7 @@ func trapCalendar(pathQuery string, now func() time.Time) string {
 	return ""
 }
 
-// latestYear returns the largest number of exactly four digits in s that is from 1000 to 9999.
+// latestYear returns the largest number from 1000 to 9999 in s that has exactly four digits. It returns 0 if there is none.
 func latestYear(s string) int {
 	best, run, n := 0, 0, 0
 	for i := 0; i <= len(s); i++ {
@@ -110,15 +110,16 @@ func latestYear(s string) int {
 	return best
 }
 
-// crowds counts the URLs queued per directory, the query variants queued per path, the session variants queued per URL, and the
-// URLs of a host that have the same body, so that no single script or directory fills the queue. Counts are stored by keyed hash.
-// If the table is full, it is emptied, which only admits more URLs.
+// crowds counts the URLs queued per directory, the query variants queued per path, the session variants queued per URL, and the URLs of a
+// host that have the same body, so that no single script or directory fills the queue. Each count belongs to a crowd, which is identified
+// by a keyed hash. When the table is full, it is emptied, which only admits more URLs.
 type crowds struct {
 	queries  int // maximum variants of one path; 0: no limit
 	dir      int // maximum URLs of one directory; 0: no limit
 	sessions int // maximum variants of one URL that differ only in their session; 0: no limit
 
-	// own is Config.Politeness.OwnHosts: the owner of a host knows how many pages it has.
+	// own is Config.Politeness.OwnHosts. The limits queries and dir do not apply there, because the operator knows how many pages these
+	// hosts have.
 	own func(host string) int
 
 	most int // maximum number of crowds
@@ -126,12 +127,12 @@ type crowds struct {
 	mu      sync.Mutex
 	seed    uint64
 	counts  map[uint64]uint32
-	changed map[uint64]struct{}       // changed since the last call of changes; nil before the first
-	fresh   bool                      // the table has been emptied since then
-	kept    func(crowd uint64) uint32 // returns an earlier process's count; nil if there is none
+	changed map[uint64]struct{}       // crowds changed since the last call of changes; nil before the first call
+	fresh   bool                      // the table has been emptied since the last call of changes
+	kept    func(crowd uint64) uint32 // returns the count that an earlier process stored; may be nil
 }
 
-// maxCrowds bounds the table: about 20 MB.
+// maxCrowds limits the size of the table to about 20 MB.
 const maxCrowds = 1 << 20
 
 func newCrowds(t Traps, own func(host string) int) *crowds {
@@ -164,7 +165,7 @@ func (c *crowds) enter(u weburl.URL) string {
 	return ""
 }
 
-// leave undoes enter for a URL that is not queued after all.
+// leave reverts enter for a URL that is not queued after all.
 func (c *crowds) leave(u weburl.URL) {
 	path := u.Path()
 	c.mu.Lock()
@@ -178,8 +179,7 @@ func (c *crowds) leave(u weburl.URL) {
 	c.uncount("/", u.Authority(), path[:strings.LastIndexByte(path, '/')+1])
 }
 
-// same counts a URL of host whose body an earlier URL had, and reports whether the maximum number of them
-// had already been counted.
+// same counts a URL of host whose body an earlier URL had. It reports whether the maximum number of such URLs had already been counted.
 func (c *crowds) same(host string, sum [32]byte, most int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,7 +193,7 @@ func (c *crowds) unsame(host string, sum [32]byte) {
 	c.uncount("=", host, string(sum[:16]))
 }
 
-// count adds one to a crowd unless it already has the maximum.
+// count adds one to a crowd. It returns false if the crowd has reached the maximum.
 func (c *crowds) count(kind, host, path string, most int) bool {
 	k := c.key(kind, host, path)
 	n := c.size(k)
@@ -211,7 +211,7 @@ func (c *crowds) count(kind, host, path string, most int) bool {
 	return true
 }
 
-// uncount subtracts one from a crowd that is not empty.
+// uncount subtracts one from a crowd, unless it is 0.
 func (c *crowds) uncount(kind, host, path string) {
 	k := c.key(kind, host, path)
 	n := c.size(k)
@@ -224,8 +224,8 @@ func (c *crowds) uncount(kind, host, path string) {
 	}
 }
 
-// size returns the size of a crowd. Counts of an earlier process are only read when needed: otherwise restarts would take
-// longer as counts accumulate.
+// size returns the size of a crowd. Counts of an earlier process are only read when they are needed, so that restarts do not take longer
+// as counts accumulate.
 func (c *crowds) size(k uint64) uint32 {
 	n, counted := c.counts[k]
 	if !counted && c.kept != nil {
@@ -249,9 +249,8 @@ func (c *crowds) restart() {
 	}
 }
 
-// changes returns the counters that changed since the last call, by the hash of their crowds under the
-// seed, and whether all others have to be forgotten first. The first call returns all counters; from then
-// on the table records its changes. A table whose changes are never taken records none.
+// changes returns the counts that changed since the last call, keyed by the hash of their crowd under seed. fresh reports whether all
+// other counts must be forgotten first. The first call returns all counts; from then on the table records its changes.
 func (c *crowds) changes() (counts map[uint64]uint32, seed uint64, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -271,8 +270,8 @@ func (c *crowds) changes() (counts map[uint64]uint32, seed uint64, fresh bool) {
 	return counts, seed, fresh
 }
 
-// load makes a table that has counted nothing yet continue from the result of changes under the same seed. kept is called while the
-// table is locked.
+// load makes an empty table continue from the state that changes returned, under the same seed. kept returns the stored counts; it is
+// called while the table is locked.
 func (c *crowds) load(seed uint64, kept func(crowd uint64) uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

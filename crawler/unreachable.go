@@ -14,17 +14,17 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// UnreachableError is Run's error if the crawl has ended with [FinishUnreachable]: no host has ever responded, and each host with
-// queued URLs was tried several times within seconds, or failed for a cause that is not temporary. More likely than that all hosts
-// are down is a mistake in a seed, the network or a proxy. The URLs stay queued. A crawl that waits for robots.txt for ever
-// (politeness.Config.RobotsGiveUp) waits in this case, too, and has no such error.
+// UnreachableError is Run's error if the crawl has ended with [FinishUnreachable]: no host has ever responded, and each host with queued
+// URLs was tried several times within seconds, or failed for a cause that is not temporary. A mistake in a seed, the network or a proxy
+// is more likely than that all hosts are down. The URLs stay queued. A crawl that waits for robots.txt for ever
+// (politeness.Config.RobotsGiveUp) keeps waiting instead, and returns no such error.
 type UnreachableError struct {
-	Tried []Tried // sorted by URL. Their errors are not wrapped: an error that ended a request did not end Run
+	Tried []Tried // sorted by URL; Unwrap does not return their errors, because these ended a request, not Run
 }
 
 // Tried describes the attempts at one host.
 type Tried struct {
-	URL      weburl.URL // the URL that was requested last, or was about to be
+	URL      weburl.URL // the URL of the last request, made or planned
 	Attempts int
 	Err      error // the error of the last attempt
 }
@@ -37,7 +37,7 @@ func (t *Tried) String() string {
 	return fmt.Sprintf("%s: %v (%s)", t.URL, t.Err, n)
 }
 
-// maxTriedTold limits the hosts in the text of an UnreachableError.
+// maxTriedTold limits the hosts that the text of an UnreachableError lists.
 const maxTriedTold = 5
 
 func (e *UnreachableError) Error() string {
@@ -54,25 +54,25 @@ func (e *UnreachableError) Error() string {
 	return b.String()
 }
 
-// vain records failed attempts until the first host answers.
+// vain records failed attempts until a host responds for the first time.
 type vain struct {
-	had    *atomic.Bool // some host has responded, in any Run of the Crawler
+	had    *atomic.Bool // a host has responded, in any Run of the Crawler
 	off    bool         // the crawl never gives up
 	gate   *politeness.Gate
 	queue  frontier.Frontier
 	giveUp func(*UnreachableError) // ends the crawl
 
 	mu    sync.Mutex
-	hosts map[string]*Tried // by weburl.URL.Host; never more than maxVain
-	spent int               // number of hosts that have been tried often enough
+	hosts map[string]*Tried // keyed by weburl.URL.Host; at most maxVain
+	spent int               // number of hosts whose attempts are enough
 }
 
 const (
-	vainAttempts = 3      // robots.txt is requested at once, after 1 s and after 5 s more
-	maxVain      = 10_000 // with more hosts, some seconds do not suffice to decide
+	vainAttempts = 3      // a host's robots.txt is requested at once, after 1 s, and 5 s later
+	maxVain      = 10_000 // with more hosts, some seconds are too short to decide
 )
 
-// hear records that a host has responded: from then on vain records nothing.
+// hear records that a host has responded. Nothing is recorded from then on.
 func (v *vain) hear() {
 	if v.had.Swap(true) {
 		return
@@ -82,8 +82,8 @@ func (v *vain) hear() {
 	v.hosts = nil
 }
 
-// note records that a request for u, needed for a URL of host, has failed, for at least the given number of times so far, including
-// those of earlier processes. It returns the number of hosts that have been tried often enough.
+// note records that a request for u, which a URL of host needed, has failed. times is a minimum for the number of failures so far,
+// including those of earlier processes. note returns the number of hosts with enough attempts.
 func (v *vain) note(host string, u weburl.URL, err error, times int) (spent int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -120,8 +120,7 @@ func lasting(err error) bool {
 	return false
 }
 
-// of returns the attempts at the hosts for which keep is true. enough is the number of those that were
-// tried often enough.
+// of returns the attempts at the hosts for which keep returns true, and how many of these hosts have had enough attempts.
 func (v *vain) of(keep func(host string) bool) (all []Tried, enough int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -137,14 +136,14 @@ func (v *vain) of(keep func(host string) bool) (all []Tried, enough int) {
 	return all, enough
 }
 
-// tried records a request without a response for c's page, and ends the crawl if every host that could be tried has been. The gate
-// has already recorded the request.
+// tried records a request that got no response, for u, which c's page needed. It ends the crawl if every host with queued URLs has had
+// enough attempts. The gate has already recorded the request.
 func (v *vain) tried(c frontier.Claim, u weburl.URL, err error) {
 	if v.had.Load() || v.off {
 		return
 	}
 	spent := v.note(c.URL.Host(), u, err, v.gate.Origin(c.URL).Failures)
-	everyHost := fetcher.ReasonOf(err) == fetcher.ReasonProxyUnusable // all hosts are behind the proxy
+	everyHost := fetcher.ReasonOf(err) == fetcher.ReasonProxyUnusable // all hosts are behind the unusable proxy
 	if pending := v.queue.Stats().Hosts; everyHost || spent >= pending {
 		all, enough := v.of(func(host string) bool { return v.queue.HostPending(host) > 0 })
 		if everyHost || enough >= pending {

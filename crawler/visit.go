@@ -18,7 +18,7 @@ import (
 // Outcome is the final outcome of a URL.
 type Outcome string
 
-// The outcomes, stable across versions.
+// The outcomes of URLs, stable across versions.
 const (
 	Fetched    Outcome = "fetched"      // a response of any status that is not a redirect
 	Redirected Outcome = "redirected"   // a redirect; its target is a separate URL
@@ -32,7 +32,7 @@ const (
 	NotModified Outcome = "not_modified"
 )
 
-// Codes of Visit.Reason on which callers may base decisions, and of Rendered.Cut, stable across versions. The crawler's other
+// Values of Visit.Reason on which callers may base decisions, and one of Rendered.Cut, stable across versions. The crawler's other
 // reasons are
 //
 //	scope            a scope rule
@@ -48,7 +48,7 @@ const (
 //	same_body        Config.Duplicates.Same reached
 //	soft_404         Config.Duplicates.Soft reached: one page under many URLs of a host
 //
-// Further ones come from weburl (url_…), politeness (robots_disallow, …) and fetcher (dns_…, connect_…, …).
+// Further reasons come from weburl (url_…), politeness (robots_disallow, …) and fetcher (dns_…, connect_…, …).
 const (
 	ReasonRedirectLoop  = "redirect_loop"   // a redirect to the URL itself or to one that led to it
 	ReasonHostBudget    = "host_budget"     // Config.Limits.PagesPerHost reached
@@ -58,9 +58,9 @@ const (
 	ReasonFetcher       = "fetcher_error"   // an error of a Fetcher that is not a *fetcher.Error
 	ReasonExtractor     = "extractor_error" // the Extractor returned an error
 	ReasonLoggedOut     = "logged_out"      // Config.LoggedOut still returns true after MaxLogins logins
-	ReasonPayment       = "payment"         // the response asks for a payment (402) or a licence (401), which a crawl does not provide
+	ReasonPayment       = "payment"         // the response demands a payment (402) or a licence (401), which a crawl does not provide
 	ReasonPanic         = "panic"           // the Handler, the Extractor, Config.Priority or Config.Score panicked
-	ReasonSample        = "sample"          // a robots.txt requested instead of a seed, with Config.Sample: it names the sitemaps
+	ReasonSample        = "sample"          // with Config.Sample: the URL is a robots.txt that stands for a seed and names the sitemaps
 
 	CutHost = "render_host" // three consecutive renderings of the page's host were stuck (render.CutStuck): no DOM
 
@@ -83,57 +83,57 @@ const (
 	cutGain     = "render_no_gain"
 )
 
-// Visit is the outcome of one URL: fetched, redirected, refused, out of scope, deferred or failed, with a stable
-// reason code and the rule that decided. A Handler, the sinks and [Crawler.Pages] all see the same visits. Links that the scope
-// rejects never enter the crawl: [Visit.Links] lists them, with the rule, in the visit of the page that contains them.
+// Visit is the outcome of one URL: fetched, redirected, refused, out of scope, deferred or failed, with a stable reason code and the rule
+// that decided. A Handler, the sinks and [Crawler.Pages] all see the same visits. Links that the scope rejects never enter the crawl and
+// get no Visit: [Visit.Links] of their page lists them, with the rule.
 //
 // A Handler must not keep a Visit after it returns unless it copies what it needs: Page.Body is reused.
 type Visit struct {
 	URL      weburl.URL
-	Via      weburl.URL // the page or redirect that named it; zero for a seed
-	Depth    int        // links followed from a seed
-	Hops     []string   // the redirects that led here, oldest first
+	Via      weburl.URL // the page or redirect that led to the URL; zero for a seed
+	Depth    int        // number of links from a seed to the URL
+	Hops     []string   // the redirects that led to the URL, oldest first
 	Kind     frontier.Kind
-	Priority int8    // in the queue: from Config.Priority, a seed or Enqueue
-	Score    float64 // in the queue: from Config.Score, a seed or Enqueue, to about five digits
+	Priority int8    // priority in the queue: from Config.Priority, a seed or Enqueue
+	Score    float64 // score in the queue: from Config.Score, a seed or Enqueue, to about five digits
 	Attempt  int     // 0 if the first attempt was final
 	Beyond   int     // links followed since the last page in scope, with Config.Scope.Beyond
-	Meta     []byte  // the Meta of the URL's Request
+	Meta     []byte  // metadata of the URL's Request
 
 	Outcome Outcome
 	Reason  string // stable code; "" for an ordinary Fetched
 	Rule    string // the deciding rule of scope or robots.txt, as written
-	Detail  string // one sentence for a person, if there is more information
+	Detail  string // further information, one sentence, or ""
 	Err     error  // the cause, with Failed
 
 	Page       *fetcher.Page      // nil without a response
-	Doc        *extract.Document  // nil if the page was not parsed; that of the rendered page if there is one
+	Doc        *extract.Document  // the parsed page, rendered if it was; nil if the page was not parsed
 	Rendered   *Rendered          // nil if the page was not to be rendered: see Config.Render
-	Directives robots.Directives  // from META elements and headers
+	Directives robots.Directives  // directives in META elements and header fields
 	Usage      robots.Usage       // the site's preferences about uses of the page; neither a permission nor a refusal
 	Terms      *Usage             // the site's statements, with the verdict for the purposes of the crawl; nil if there are none
-	SHA256     [32]byte           // of the decoded body; zero if there is none
-	Validators fetcher.Validators // for a later conditional request; see Config.Since
+	SHA256     [32]byte           // hash of the decoded body; zero if there is none
+	Validators fetcher.Validators // validators for a later conditional request; see Config.Since
 	NearOf     string             // with Config.Duplicates.NearBits: an earlier page that is nearly the same
-	SameAs     string             // the first URL that had the same body, "" when this is the first
+	SameAs     string             // the first URL that had the same body; "" if this is the first
 	Location   weburl.URL         // target of a redirect; zero if it is not a redirect or its target is invalid
 
 	Queued  time.Time
-	Started time.Time // beginning of the last attempt's request; zero if none was made
+	Started time.Time // start of the request of the last attempt; zero if none was made
 	Ended   time.Time
 
-	linker *linker      // the linker that read Doc; valid while the Visit is
-	counts map[Fate]int // links by fate
+	linker *linker      // the linker that read Doc; valid as long as the Visit is
+	counts map[Fate]int // number of links by fate
 
-	shown   *fetcher.Page     // Page with the rendered body; nil if not rendered
-	address weburl.URL        // with shown: the address that scripts gave the document
-	work    *work             // of the Handler; nil without one
-	data    []json.RawMessage // emitted results, once they count
+	shown   *fetcher.Page     // copy of Page with the rendered body; nil if the page was not rendered
+	address weburl.URL        // the address that scripts gave the document; set with shown
+	work    *work             // additions of the Handler; nil without a Handler
+	data    []json.RawMessage // results that were emitted, set when they are final
 	results any               // result of Collect's function
-	path    []pathValue       // values of the names in the Mux's pattern
+	path    []pathValue       // values of the placeholders in the Mux's pattern
 	broken  error             // set if Config.Priority or Config.Score panicked
 	tree    *tree             // nil before the first call of Tree
-	listed  listed            // of a sitemap, with Config.Sample
+	listed  listed            // URLs that a sitemap lists, with Config.Sample
 }
 
 // ofSeed reports whether the visit is that of a seed or of a seed's redirect target.
@@ -141,8 +141,7 @@ func (v *Visit) ofSeed() bool {
 	return v.Kind == frontier.KindSeed || v.Kind == frontier.KindRedirect && v.Depth == 0
 }
 
-// wall returns the name of the bot wall that kept the URL from being fetched, or "" if the name is unknown; is is false if no wall
-// did.
+// wall reports whether a bot wall kept the URL from being fetched. name is the wall's name, or "" if it is unknown.
 func (v *Visit) wall() (name string, is bool) {
 	var cause *wallError
 	switch {
@@ -159,9 +158,9 @@ func (v *Visit) wall() (name string, is bool) {
 // Fate is the decision about a link.
 type Fate string
 
-// The fates, stable across versions.
+// The fates of links, stable across versions.
 const (
-	FateFollow   Fate = "follow"       // in scope: queued, unless it is known
+	FateFollow   Fate = "follow"       // in scope: queued, unless the URL is known
 	FateScope    Fate = "out_of_scope" // a scope rule rejected it
 	FateDepth    Fate = "too_deep"
 	FateNoFollow Fate = "nofollow" // the page or the link has nofollow
@@ -180,8 +179,8 @@ type Link struct {
 	Rule string // the rule that decided
 }
 
-// Canonical returns the address that the page names as its own (link rel=canonical, or META URL), resolved;
-// zero if it names none.
+// Canonical returns the resolved address that the page declares as its own (link rel=canonical, or META URL), or the zero URL if it
+// declares none.
 func (v *Visit) Canonical() weburl.URL {
 	ref := v.Directives.URL
 	if v.Doc != nil && v.Doc.Canonical != "" {
@@ -206,11 +205,11 @@ func (v *Visit) Status() int {
 }
 
 // Tree returns the elements of an HTML or XHTML page, for package extract/css and every other library that works on trees of
-// golang.org/x/net/html. It is nil, without an error, if the visit has no page or one of another type, so that a Handler need not
+// golang.org/x/net/html. It returns nil without an error if the visit has no page or a page of another type, so that a Handler need not
 // check the type: searches in a nil tree find nothing.
 //
-// The page is decoded to UTF-8 and parsed at the first call, as by extract.Tree; later calls return the same tree. The error is
-// that of fetcher.Page.Text or of extract.Tree, which limits the tree, or [ErrOver]. Pages wait while trees take more memory than
+// The page is decoded to UTF-8 and parsed at the first call, as by extract.Tree; later calls return the same tree. Errors are those of
+// fetcher.Page.Text and of extract.Tree, which limits the tree, and [ErrOver]. Pages wait while trees take more memory than
 // Config.Limits.InFlight. The tree shares no memory with the page, so it may be kept.
 //
 // Tree must not be called concurrently for the same visit.
@@ -226,7 +225,7 @@ func (v *Visit) Tree() (*html.Node, error) {
 	return v.tree.root, v.tree.err
 }
 
-// tree is a page that was parsed.
+// tree is the result of parsing a page.
 type tree struct {
 	root *html.Node
 	err  error

@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// work runs a worker, which serves claims until there are none. It never sleeps for politeness: a URL that may not be requested yet
-// returns to the frontier with its earliest time.
+// work runs a worker, which handles claims until there are none. It never sleeps for politeness: a URL that may not be requested yet
+// returns to the frontier, with the earliest time of its request.
 func (r *run) work(ctx context.Context) {
 	a := &attempt{run: r, share: share{of: r.inflight}}
 	ctx = withShare(ctx, &a.share)
@@ -30,7 +30,7 @@ func (r *run) work(ctx context.Context) {
 			continue
 		}
 		if errors.Is(err, frontier.ErrDrained) && r.sampler != nil && !drawn {
-			drawn = true // the drawn pages are queued now
+			drawn = true // set before draw queues the drawn pages
 			r.draw(ctx)
 			continue
 		}
@@ -43,10 +43,10 @@ func (r *run) work(ctx context.Context) {
 	}
 }
 
-// errEnough means that the page limit is reached or claims have stopped.
+// errEnough reports that the page limit is reached or that claiming has stopped.
 var errEnough = errors.New("crawler: no ticket for another page")
 
-// claim takes a ticket and claims a URL. An error other than that of a finished crawl ends the crawl.
+// claim takes a ticket and claims a URL. Any error except that of an empty queue ends the crawl.
 func (r *run) claim(claims context.Context) (frontier.Claim, error) {
 	if !r.budget.take(claims) {
 		return frontier.Claim{}, errEnough
@@ -61,25 +61,25 @@ func (r *run) claim(claims context.Context) (frontier.Claim, error) {
 	return c, err
 }
 
-// take begins the life of a claim.
+// take makes c the claim that the attempt works on.
 func (a *attempt) take(c frontier.Claim) {
 	a.login = 0
 	a.claim, a.ready, a.sent, a.held, a.group, a.reserved, a.values = c, time.Time{}, false, false, nil, reservation{run: a.run, ticket: true}, nil
 }
 
-// attempt is the processing of one URL from its claim to its settlement; a worker reuses its attempt for the next claim. Counts of
-// a visit that is not final yet are in reserved.
+// attempt is the work on one URL, from its claim to its settlement. A worker reuses its attempt for the next claim. reserved has the
+// counts of the visit until it is final.
 type attempt struct {
 	run      *run
 	claim    frontier.Claim
 	ready    time.Time     // time from which the host may be requested again; zero: unchanged
-	sent     bool          // a request was made, and ready is when its pause ends
-	held     bool          // the page waits for documents that it names
-	group    *robots.Group // rules that apply to the page that was read; nil if none was
+	sent     bool          // a request was made, so that the host must pause until ready
+	held     bool          // the page waits for documents of terms
+	group    *robots.Group // the robots.txt rules that apply to the parsed page; nil if there are none
 	reserved reservation
-	login    int               // the serial number of the login with which its page was requested
-	share    share             // its share of the memory for pages
-	values   map[string][]byte // values of its rendering, to be committed with the end of the visit
+	login    int               // serial number of the login with which the page was requested
+	share    share             // the memory reserved for the page
+	values   map[string][]byte // values of the page's rendering, to be committed with the end of the visit
 }
 
 func (a *attempt) serve(ctx context.Context) {
@@ -151,20 +151,20 @@ func (a *attempt) request(ctx context.Context) {
 	}
 	a.run.cfg.Trace.answered(c.URL, answer)
 	page := answer.Page
-	if a.run.commits != nil && (a.run.cfg.Commits.Gate || page == nil || answer.Permit.Purpose() == politeness.Robots) { // it may end no visit
+	if a.run.commits != nil && (a.run.cfg.Commits.Gate || page == nil || answer.Permit.Purpose() == politeness.Robots) { // may end no visit
 		a.run.commits.wake()
 	}
 	switch {
 	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonLedger:
 		a.run.fail(answer.Err)
 		fallthrough
-	case (ctx.Err() != nil || answer.TurnLost) && (page == nil || page.Truncated != ""): // the crawler aborted it
+	case (ctx.Err() != nil || answer.TurnLost) && (page == nil || page.Truncated != ""): // the crawler aborted the request
 		a.putBack(ctx, frontier.Again{}, nil)
-	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonHeader: // even for robots.txt: the next request would fail in the same way
+	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonHeader: // robots.txt would fail in the same way
 		a.unanswered(ctx, answer.Err)
 	case answer.Permit.Purpose() == politeness.Robots:
 		a.robotsAnswered(ctx, answer)
-	case u != c.URL: // the robots.txt is known by now
+	case u != c.URL: // the claim stands for a seed, and the robots.txt is known
 		a.putBack(ctx, frontier.Again{}, nil)
 	case answer.Err != nil:
 		a.unanswered(ctx, answer.Err)
@@ -181,7 +181,7 @@ func purpose(k frontier.Kind) politeness.Purpose {
 	return politeness.Page
 }
 
-// account counts a request, whatever its outcome.
+// account counts a request, whatever its outcome is.
 func (a *attempt) account(ctx context.Context, answer *fetcher.Answer) {
 	if all := a.run.requested(ctx, answer); a.run.cfg.Limits.Bytes > 0 && Limit(all) >= a.run.cfg.Limits.Bytes {
 		a.run.drain(FinishBytes)
@@ -221,7 +221,7 @@ func (r *run) requested(ctx context.Context, answer *fetcher.Answer) (all int64)
 	return all
 }
 
-// robotsAnswered returns the page that needed the robots.txt to the queue. The page is requested after the host's delay.
+// robotsAnswered ends a claim whose request was for robots.txt: the page returns to the queue, and is requested after the host's delay.
 func (a *attempt) robotsAnswered(ctx context.Context, answer *fetcher.Answer) {
 	a.run.causes.note(answer.Permit.URL().Origin(), answer.Page, answer.Err)
 	u := a.claim.URL
@@ -230,7 +230,7 @@ func (a *attempt) robotsAnswered(ctx context.Context, answer *fetcher.Answer) {
 		a.run.cfg.Trace.retrying(u, trouble, answer.Ready)
 	}
 	if group, _ := a.run.gate.Group(u); forbids(group, u) {
-		a.ready = time.Time{} // the gate denies the URL at once
+		a.ready = time.Time{} // the gate denies the URL, so it need not wait
 	}
 	a.putBack(ctx, frontier.Again{}, a.sitemaps(u))
 }
@@ -250,7 +250,7 @@ func robotsTrouble(a *fetcher.Answer) string {
 	return fmt.Sprintf("http_%d", a.Page.Status)
 }
 
-// notRequested ends a claim whose request was not made: the URL waits, or its visit becomes final.
+// notRequested ends a claim whose request was not made: the URL returns to the queue, or its visit becomes final.
 func (a *attempt) notRequested(ctx context.Context, err error) {
 	var wait *politeness.NotYet
 	var denied *politeness.Denied
@@ -294,7 +294,7 @@ func (a *attempt) denied(ctx context.Context, d *politeness.Denied) {
 	a.end(ctx, v, nil)
 }
 
-// unresolved ends a claim whose host has no address: the URL is retried, or its visit becomes final.
+// unresolved ends a claim whose host name has no usable address: the URL is retried, or its visit becomes final.
 func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 	v := &Visit{Outcome: Failed, Reason: reasonOf(e.Err), Err: e.Err}
 	switch reason := fetcher.ReasonOf(e.Err); {
@@ -303,7 +303,7 @@ func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 		fallthrough
 	case ctx.Err() != nil && e.Ready.IsZero():
 		a.putBack(ctx, frontier.Again{}, nil)
-	case reason == fetcher.ReasonNoResources: // nothing was requested: it does not count as an attempt
+	case reason == fetcher.ReasonNoResources: // nothing was requested, so this is not an attempt
 		a.putBack(ctx, frontier.Again{NotBefore: time.Now().Add(pause(a.run.cfg.Retries.Pause, 0))}, nil)
 	case reason == fetcher.ReasonAddress, reason == fetcher.ReasonPort:
 		v.Outcome = Refused
@@ -312,7 +312,7 @@ func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 		a.salvage(ctx, v)
 	default:
 		a.ready = e.Ready
-		if !a.run.cfg.Retries.Max.Reached(a.claim.Attempt) { // otherwise the URL ends anyway
+		if !a.run.cfg.Retries.Max.Reached(a.claim.Attempt) { // otherwise the visit of the URL becomes final
 			a.run.vain.tried(a.claim, e.URL, e.Err)
 		}
 		a.retry(ctx, v)
@@ -323,7 +323,7 @@ func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 func (a *attempt) unanswered(ctx context.Context, err error) {
 	v := &Visit{Outcome: Failed, Reason: reasonOf(err), Err: err}
 	switch {
-	case fetcher.ReasonOf(err) == fetcher.ReasonPermit: // nothing was sent: it does not count as an attempt
+	case fetcher.ReasonOf(err) == fetcher.ReasonPermit: // nothing was sent, so this is not an attempt
 		a.putBack(ctx, frontier.Again{}, nil)
 	case temporary(err):
 		a.retry(ctx, v)
@@ -332,13 +332,14 @@ func (a *attempt) unanswered(ctx context.Context, err error) {
 	}
 }
 
-// temporary reports whether another attempt may succeed. Errors of a custom Fetcher tell it by a Temporary method, like net.Error.
+// temporary reports whether another attempt may succeed. Errors of a custom Fetcher have a Temporary method for this, like those of
+// package net.
 func temporary(err error) bool {
 	var t interface{ Temporary() bool }
 	return errors.As(err, &t) && t.Temporary()
 }
 
-// retry returns the URL to the queue for another attempt. If the URL or its host has no attempts left, its visit ends as
+// retry returns the URL to the queue for another attempt. If no attempts are left, or the retry budget is used up, the visit ends as
 // failed.
 func (a *attempt) retry(ctx context.Context, v *Visit) {
 	switch {
@@ -352,22 +353,22 @@ func (a *attempt) retry(ctx context.Context, v *Visit) {
 	}
 }
 
-// later returns a settlement that requests another attempt, after a pause of at least the given length.
+// later returns the settlement for another attempt, after a pause of at least the given length.
 func (a *attempt) later(reason string, least time.Duration) frontier.Again {
 	at := time.Now().Add(max(least, pause(a.run.cfg.Retries.Pause, a.claim.Attempt)))
 	a.run.cfg.Trace.retrying(a.claim.URL, reason, at)
 	return frontier.Again{NotBefore: at, Retry: true}
 }
 
-// pause returns the wait before a retry: it doubles, up to a minute, plus up to half as much again at random, so that URLs that
-// failed together are not retried together.
+// pause returns the pause before a retry. It doubles with each attempt, up to a minute. Up to half of it is added at random, so that URLs
+// that failed together are not retried together.
 func pause(first time.Duration, attempt int) time.Duration {
 	d := min(first<<min(attempt, 16), time.Minute)
 	return d + rand.N(d/2+1)
 }
 
-// salvage ends a claim with v, which has no page, or with the part of the page that an earlier attempt
-// received before its connection broke.
+// salvage ends a claim whose last request got no page. If an earlier attempt received a part of the page before its connection broke,
+// that part becomes the page; otherwise the visit is v.
 func (a *attempt) salvage(ctx context.Context, v *Visit) {
 	if page := a.run.cuts.take(a.claim.URL); page != nil {
 		a.accept(ctx, &Visit{Page: page})

@@ -153,13 +153,14 @@ func (o *Outlook) left() (left []Left, ok bool) {
 	return left, true
 }
 
-// Site is the remainder of a host, and the minimum time for it.
+// Site describes the remaining URLs of a host, and the minimum time for them.
 type Site struct {
 	Left
 	Least time.Duration
 }
 
-// Sites returns the hosts with URLs left, the slowest first. ok is false if the time cannot be estimated for all of them.
+// Sites returns the hosts with remaining URLs, those that take longest first. ok is false if the times cannot be estimated for all of
+// them.
 func (o *Outlook) Sites(now time.Time) (sites []Site, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -176,7 +177,7 @@ func (o *Outlook) Sites(now time.Time) (sites []Site, ok bool) {
 	return sites, true
 }
 
-// minTimeLeft returns the minimum time for everything that is left, and the host that is due first.
+// minTimeLeft returns the minimum time for all remaining URLs, and the host that may be requested first.
 func minTimeLeft(left []Left, service time.Duration, rate float64) (least time.Duration, first Left) {
 	loads := make([]Load, len(left))
 	for i, h := range left {

@@ -21,7 +21,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Host is one host of a plan.
+// Host describes a host in a plan.
 type Host struct {
 	Host     string        `json:"host"`
 	Addr     string        `json:"addr,omitempty"`
@@ -31,20 +31,20 @@ type Host struct {
 	Source   string        `json:"source"` // how Pages was determined
 	Least    time.Duration `json:"least_ns"`
 	Problem  string        `json:"problem,omitempty"`
-	Settings string        `json:"settings,omitempty"` // the entry of crawler.Config.Hosts that applies to it
+	Settings string        `json:"settings,omitempty"` // the entry of crawler.Config.Hosts that applies to the host
 	Sitemaps []string      `json:"sitemaps,omitempty"`
 
-	budgeted bool // Settings limits the pages, instead of the limit for all hosts
+	budgeted bool // Settings limits the pages; the limit for all hosts does not apply
 	listed   int  // pages that sitemaps list, from which a sample is drawn
 }
 
-// Plan is the minimum time that a crawl will take, and its composition.
+// Plan holds the minimum time that a crawl takes, and the hosts and limits that determine it.
 type Plan struct {
 	Hosts     []Host        `json:"hosts"`
 	Bound     time.Duration `json:"bound_ns"`
 	DecidedBy string        `json:"decided_by"`
 	Rate      float64       `json:"rate,omitempty"`
-	Service   time.Duration `json:"service_ns"`             // assumed time of each response
+	Service   time.Duration `json:"service_ns"`             // assumed time of a response
 	Simulated time.Duration `json:"simulated_ns,omitempty"` // time that the crawl takes in virtual time
 
 	SimulatedRequests int `json:"simulated_requests,omitempty"`
@@ -52,7 +52,8 @@ type Plan struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Limit reduces the pages to the limits of the crawl, and records what each limit leaves out; 0 or less means no limit.
+// Limit reduces the numbers of pages to the limits of the crawl, and adds a note about the pages that each limit leaves out. A limit of 0
+// or less means no limit.
 func (p *Plan) Limit(pages, perHost int) {
 	total := 0
 	for i := range p.Hosts {
@@ -65,14 +66,14 @@ func (p *Plan) Limit(pages, perHost int) {
 	}
 	if pages > 0 && total > pages {
 		p.Notes = append(p.Notes, fmt.Sprintf("max-pages %d ends the crawl before all %d pages are fetched", pages, total))
-		for i := range p.Hosts { // taken evenly from the hosts, as the frontier does
+		for i := range p.Hosts { // reduce all hosts in proportion
 			p.Hosts[i].Pages = min(p.Hosts[i].Pages, max(1, p.Hosts[i].Pages*pages/total))
 		}
 	}
 }
 
-// SetBound sets Service, the minimum time of each host and of the crawl, and what decides it. Each host has its robots.txt in
-// addition to its pages; a response takes the time service.
+// SetBound sets Service, the minimum times of the hosts and of the crawl, and DecidedBy. Each host has one request for robots.txt in
+// addition to its pages. A response takes the time service.
 func (p *Plan) SetBound(service time.Duration) {
 	loads := make([]Load, len(p.Hosts))
 	for i := range p.Hosts {
@@ -84,8 +85,8 @@ func (p *Plan) SetBound(service time.Duration) {
 	p.Bound, p.DecidedBy = Least(loads, service, p.Rate)
 }
 
-// apply limits a host to the budgets of the entry of crawler.Config.Hosts that applies to it, and records what they leave out. The
-// host's pages, delay and address must be set. The sizes of pages are unknown, so a budget of bytes only gets a note.
+// apply limits the pages of a host to the budgets of the entry of crawler.Config.Hosts that applies to it, and adds notes about the pages
+// left out. The host's pages, delay and address must be set. The sizes of pages are unknown, so a budget of bytes only gets a note.
 func (p *Plan) apply(h *Host, settingsOf func(string, netip.Addr) (crawler.HostSettings, bool), service time.Duration) {
 	addr, _ := netip.ParseAddr(h.Addr)
 	s, ok := settingsOf(h.Host, addr)
@@ -102,7 +103,7 @@ func (p *Plan) apply(h *Host, settingsOf func(string, netip.Addr) (crawler.HostS
 	if s.Pages > 0 {
 		limit(int(s.Pages), fmt.Sprintf("max-pages %d", s.Pages))
 	}
-	if each := service + h.Delay; s.Time > 0 && each > 0 { // robots.txt takes the first request
+	if each := service + h.Delay; s.Time > 0 && each > 0 { // the first request is for robots.txt
 		limit(int(max(0, (s.Time-1)/each)), fmt.Sprintf("max-time %v", s.Time))
 	}
 	if s.Bytes > 0 {
@@ -110,7 +111,7 @@ func (p *Plan) apply(h *Host, settingsOf func(string, netip.Addr) (crawler.HostS
 	}
 }
 
-// unmet adds notes about the entries that match no seed: the crawl may still meet a host that they match.
+// unmet adds a note about each entry that matches no seed. The crawl may still find hosts that such an entry matches.
 func (p *Plan) unmet(c *crawler.Config) {
 	for _, s := range c.Hosts {
 		if !slices.ContainsFunc(p.Hosts, func(h Host) bool { return h.Settings == s.Match }) {

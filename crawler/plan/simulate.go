@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// maxSimulated is the maximum number of pages of a simulated crawl, which takes seconds.
+// maxSimulated limits the pages of a simulated crawl. The simulation of that many takes seconds.
 const maxSimulated = 1_000_000
 
 // Simulate simulates the crawl in virtual time, if it has at most a million pages. A response takes the time p.Service; concurrency
@@ -23,23 +23,23 @@ func (p *Plan) Simulate(concurrency int) {
 	p.Simulated, p.SimulatedRequests = newSimulation(p, concurrency).run()
 }
 
-// simulation simulates a crawl request by request, by the rules of the crawler: one request at a time to a host,
-// robots.txt first, and to an address; a pause after each; and limits on the requests in flight and per second. Times
-// count from the beginning of the crawl.
+// simulation simulates a crawl request by request, by the rules of the crawler: one request at a time to a host and to an address,
+// robots.txt first, a delay after each request, and limits on the requests in flight and per second. Times count from the beginning of
+// the crawl.
 type simulation struct {
 	service time.Duration
-	gap     time.Duration // minimum time between requests, from the total rate
+	gap     time.Duration // minimum time between the starts of requests, from the total rate
 	next    time.Duration // the time from which the rate allows another request
 	ready   readyHosts
 	workers freeWorkers
 }
 
-// simHost is a host with requests left.
+// simHost is a host with remaining requests.
 type simHost struct {
-	at    time.Duration // the time from which it may be requested again
+	at    time.Duration // time from which the host may be requested again
 	left  int
 	delay time.Duration
-	addr  *time.Duration // the time from which its address may be requested again
+	addr  *time.Duration // time from which the host's address may be requested again
 }
 
 func newSimulation(p *Plan, concurrency int) *simulation {
@@ -64,7 +64,7 @@ func newSimulation(p *Plan, concurrency int) *simulation {
 func (s *simulation) run() (took time.Duration, requests int) {
 	for len(s.ready) > 0 {
 		h := s.ready[0]
-		if *h.addr > h.at { // another host at this address was requested meanwhile
+		if *h.addr > h.at { // another host at this address has been requested in the meantime
 			h.at = *h.addr
 			heap.Fix(&s.ready, 0)
 			continue
@@ -92,7 +92,7 @@ func (s *simulation) request(h *simHost) (end time.Duration) {
 	return end
 }
 
-// readyHosts is a heap of hosts, ordered by the times from which they may be requested.
+// readyHosts is a heap of hosts, ordered by the times from which they may be requested again.
 type readyHosts []*simHost
 
 func (r readyHosts) Len() int           { return len(r) }
@@ -115,16 +115,16 @@ func (f freeWorkers) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
 func (f freeWorkers) Push(any)           {}
 func (f freeWorkers) Pop() any           { return nil }
 
-// Load describes the requests to a host.
+// Load describes the requests that a crawl makes to a host.
 type Load struct {
 	Host     string
-	Addr     string // of the host; "" if it is unknown
+	Addr     string // address of the host; "" if unknown
 	Requests int
-	Delay    time.Duration // from the end of a request to the start of the next
-	Wait     time.Duration // before the first request
+	Delay    time.Duration // time from the end of a request to the start of the next
+	Wait     time.Duration // time before the first request
 }
 
-// least returns the minimum time of the requests, made one after the other.
+// least returns the minimum time of the requests, which are made one after the other.
 func (l *Load) least(service time.Duration) time.Duration {
 	if l.Requests == 0 {
 		return 0
@@ -132,8 +132,9 @@ func (l *Load) least(service time.Duration) time.Duration {
 	return l.Wait + time.Duration(l.Requests)*service + time.Duration(l.Requests-1)*l.Delay
 }
 
-// Least returns the minimum time for all requests, and what decides it: a host or an address, whose requests are made one after the
-// other with their pauses, or the total rate of requests per second; a rate of 0 means no limit. A response takes the time service.
+// Least returns the minimum time for all requests, and what determines it: a host or an address, whose requests are made one after the
+// other with delays between them, or the total rate of requests per second. A rate of 0 means no limit. A response takes the time
+// service.
 func Least(loads []Load, service time.Duration, rate float64) (least time.Duration, by string) {
 	decide := func(d time.Duration, what string) {
 		if d > least {

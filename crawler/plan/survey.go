@@ -16,19 +16,19 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Survey makes plans. It requests the robots.txt of each seed's host and the sitemaps that it names, and nothing else.
+// Survey makes plans. It requests the robots.txt of each seed's host and the sitemaps that this file names, and nothing else.
 type Survey struct {
 	Client     *fetcher.Client
 	Politeness politeness.Config // for the Client's Gate, and for the crawl
 	Crawl      crawler.Config    // the crawl's scope and settings of hosts
 	Service    time.Duration     // assumed time of a response
-	Pages      int               // assumed number for a host without sitemaps
-	MaxPages   int               // limit of the crawl; 0 or less: none
-	MaxPerHost int               // limit per host; 0 or less: none
+	Pages      int               // assumed number of pages of a host without sitemaps
+	MaxPages   int               // page limit of the crawl; 0 or less: none
+	MaxPerHost int               // page limit of each host; 0 or less: none
 }
 
-// Plan plans the crawl from these seeds. The plan has notes about everything that cannot be fetched; an error is returned only for
-// seeds without a scope.
+// Plan plans the crawl from these seeds. The plan has notes about everything that cannot be fetched. Plan returns an error only if the
+// seeds give no scope.
 func (s *Survey) Plan(ctx context.Context, seeds ...weburl.URL) (*Plan, error) {
 	scope, err := s.Crawl.SeedScope(seeds...)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Survey) Plan(ctx context.Context, seeds ...weburl.URL) (*Plan, error) {
 	return p, nil
 }
 
-// host plans one host.
+// host returns the part of a plan that concerns one host.
 func (s *Survey) host(ctx context.Context, scope crawler.Scope, u weburl.URL) Host {
 	h := Host{Host: u.Host(), Pages: s.Pages, Source: "assumed"}
 	info, err := s.Client.Robots(ctx, u)
@@ -116,7 +116,7 @@ func (s *Survey) sitemapPages(ctx context.Context, scope crawler.Scope, u weburl
 	return len(pages), ok
 }
 
-// get requests a sitemap like a crawl, after robots.txt, and returns the body of a response with status 200.
+// get requests a sitemap as a crawl does, after robots.txt, and returns the body of a response with status 200.
 func (s *Survey) get(ctx context.Context, u weburl.URL) ([]byte, error) {
 	page, err := s.Client.Get(ctx, u, politeness.Sitemap)
 	if err != nil {
