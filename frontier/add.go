@@ -26,7 +26,7 @@ func (m *Memory) Add(ctx context.Context, rs ...Request) (int, error) {
 	return added, nil
 }
 
-// hashes returns the hashes of the URLs of rs. The error is ErrRequest if one of rs cannot be queued.
+// hashes returns the hashes of the URLs of rs, or ErrRequest if one of rs cannot be queued.
 func (m *Memory) hashes(rs []Request) ([]uint64, error) {
 	hashes := make([]uint64, len(rs))
 	for i := range rs {
@@ -52,8 +52,8 @@ func (m *Memory) add(rs []Request, hashes []uint64, now int64) (added int) {
 type batch struct {
 	now    int64
 	time   time.Time
-	origin int    // the last one used
-	buf    []byte // for encoding
+	origin int    // number of the last origin used, or -1
+	buf    []byte // buffer for encoding records
 }
 
 func (m *Memory) addOne(b *batch, r *Request, hash uint64) bool {
@@ -72,7 +72,7 @@ func (m *Memory) addOne(b *batch, r *Request, hash uint64) bool {
 	return false
 }
 
-// queue adds a URL that is not in the store, or only as rejected, at the end of its host's queue.
+// queue adds a URL that is unknown, or known only as rejected, at the end of its host's queue.
 func (m *Memory) queue(b *batch, r *Request, hash uint64, mk *mark) bool {
 	name := r.URL.Host()
 	h := m.hosts.Find(name)
@@ -110,7 +110,8 @@ func (m *Memory) push(b *batch, h *host, r *Request, hash uint64) {
 	m.ranks.note(hash, r)
 }
 
-// room returns the number and bytes of URLs that may still be queued for a host. h is nil if the host is not remembered.
+// room returns the number of further URLs that may be queued for a host, and the bytes that they may take. h is nil if the host is not
+// remembered.
 func (m *Memory) room(h *host) (urls int, bytes int64) {
 	urls = m.c.MaxPending - m.hosts.Pending()
 	perHost := m.c.MaxPendingPerHost
@@ -120,7 +121,7 @@ func (m *Memory) room(h *host) (urls int, bytes int64) {
 	return min(urls, perHost), m.c.MaxBytes - int64(m.size+m.origins.size+len(m.ranks)*rankSize)
 }
 
-// know records that a URL that was unknown or rejected is queued.
+// know records that a URL that was unknown or rejected is now queued.
 func (m *Memory) know(hash uint64, mk *mark, depth int) {
 	if mk == nil {
 		m.seen.add(hash, stateQueued, depth)
@@ -131,7 +132,7 @@ func (m *Memory) know(hash uint64, mk *mark, depth int) {
 	m.rejected--
 }
 
-// reject counts a rejected URL, only once as long as it is remembered.
+// reject counts a rejected URL. It counts a URL once, as long as the URL is remembered.
 func (m *Memory) reject(hash uint64, mk *mark) {
 	if mk != nil {
 		return

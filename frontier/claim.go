@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
-// Claim implements [Frontier]. While it blocks it uses one channel; of all blocked Claims only one waits for a timer.
+// Claim implements [Frontier]. A blocked Claim uses one channel. Only one of all blocked Claims waits for a timer.
 func (m *Memory) Claim(ctx context.Context) (c Claim, err error) {
 	if err := m.begin(ctx); err != nil {
 		return Claim{}, err
@@ -22,7 +22,8 @@ func (m *Memory) Claim(ctx context.Context) (c Claim, err error) {
 	return c, err
 }
 
-// tryClaim returns a claim if one is possible now. done is true if there is a claim, or can never be one.
+// tryClaim returns a claim if one is possible now. done is true if Claim must return: with this claim, or with an error because there can
+// be none.
 func (m *Memory) tryClaim(now int64) (c Claim, done bool, err error) {
 	if m.closed {
 		return c, true, ErrClosed
@@ -39,8 +40,8 @@ func (m *Memory) tryClaim(now int64) (c Claim, done bool, err error) {
 	return c, false, nil
 }
 
-// grant claims h's first URL. done is false in best-first order if that URL has a lower level than expected, because the record
-// before it was of a URL raised meanwhile.
+// grant claims h's first URL. In best-first order, done is false if the level of that URL is lower than expected: the expected level was
+// that of a record before it, whose URL had been raised.
 func (m *Memory) grant(h *host, now int64) (c Claim, done bool, err error) {
 	seemed := h.Level()
 	it, c, err := m.pop(h)
@@ -68,7 +69,7 @@ func (m *Memory) grant(h *host, now int64) (c Claim, done bool, err error) {
 	return c, true, nil
 }
 
-// pop removes h's first URL, skipping records that were replaced by later ones.
+// pop removes h's first URL. It skips records that later ones have replaced.
 func (m *Memory) pop(h *host) (it held, c Claim, err error) {
 	for {
 		it = held{h.Queue.pop(&m.size), h}
@@ -86,20 +87,20 @@ func (m *Memory) pop(h *host) (it held, c Claim, err error) {
 	}
 }
 
-// note records the state of an item. An item without a hash was unreadable.
+// note records the state of an item's URL. An item without a hash was unreadable and has none.
 func (m *Memory) note(it held, s state) {
 	if mk := m.seen.find(it.hash); mk != nil && it.hash != 0 {
 		mk.setState(s)
 	}
 }
 
-// request returns the part of an item's Request that is not in its record.
+// request returns the fields of an item's Request that its record does not contain.
 func (m *Memory) request(it held) Request {
 	o := m.origins.all[it.rec.origin()]
 	return Request{Priority: it.priority, Score: packed.Score(it.rank), Via: o.via, Queued: o.queued, Kind: o.kind}
 }
 
-// Settle implements [Frontier]. The error is ErrLost, ErrClosed, ErrRequest or the context's; then it had no effect.
+// Settle implements [Frontier]. If it returns an error (ErrLost, ErrClosed, ErrRequest or that of the context), it had no effect.
 func (m *Memory) Settle(ctx context.Context, c Claim, s Settlement) error {
 	hashes, err := m.hashes(s.Links)
 	if err != nil {
@@ -123,7 +124,7 @@ func (m *Memory) Settle(ctx context.Context, c Claim, s Settlement) error {
 	return nil
 }
 
-// settle records the end of a claim and returns the fate of its URL.
+// settle records the end of a claim and returns what becomes of its URL.
 func (m *Memory) settle(it held, again *Again, now int64) sched.Fate {
 	if again == nil {
 		m.finish(it)

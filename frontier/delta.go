@@ -2,9 +2,9 @@ package frontier
 
 import "encoding/binary"
 
-// A delta encodes a record by its differences from another record, its model. It is a sequence of runs of literal bytes, each
-// preceded by its length less 1, and of references to the model: their length less 4, with the top bit set, and their offset
-// in the model as uvarint. Only the first maxModel bytes of a model are used: the longest URL that is queued by default.
+// A delta encodes a record by its differences from another record, its model. It is a sequence of pieces: literal bytes, after their
+// number less 1; and references to the model, which are their length less 4, with the top bit set, and their offset in the model as
+// uvarint. Only the first maxModel bytes of a model are used: the maximum length of a queued URL by default.
 const (
 	minPiece  = 4
 	maxPiece  = minPiece + 127
@@ -13,23 +13,23 @@ const (
 	maxModel  = 2 << 10
 )
 
-// deltas encodes deltas. It caches the index of the last model, because most links of a page share their model.
+// deltas encodes deltas. It caches the index of the last model, because most links of a page have the same model.
 type deltas struct {
-	model *byte // first byte of the model, whose bytes never change
-	// offset in the model, plus 1, of four bytes with a given hash
+	model *byte // first byte of the indexed model, whose bytes never change
+	// by hash of four bytes: their offset in the model, plus 1
 	at [1 << hashBits]uint16
 }
 
 const hashBits = 10
 
-// append appends to dst the delta that appendWhole decodes to rec, given model, which must not be empty. The delta may use bytes
-// that follow the model in memory; these must then stay there.
+// append appends to dst the delta of rec from model, which must not be empty; appendWhole decodes it. The delta may refer to bytes that
+// follow the model in memory, so they must not change.
 func (d *deltas) append(dst, model, rec []byte) []byte {
 	model = model[:min(len(model), maxModel)]
 	if d.model != &model[0] {
 		d.learn(model)
 	}
-	own := 0 // rec is encoded up to here
+	own := 0 // rec is encoded up to this index
 	for i := 0; i+minPiece <= len(rec); {
 		from := int(d.at[fourHash(rec[i:])]) - 1
 		n := 0

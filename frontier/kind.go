@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Kind is the kind of place where a URL was found. Its text, used by MarshalText and JSON, is its name in lower case.
+// Kind describes where a URL was found. Its text, used by MarshalText and JSON, is its name in lower case.
 type Kind uint8
 
-// The kinds. Their numbers are stored: new ones go to the end.
+// The kinds. Their numbers are stored, so new kinds are added at the end.
 const (
-	KindPage     Kind = iota // unknown: from a handler or an earlier crawl, or the kind of link was not kept
+	KindPage     Kind = iota // unknown: the URL is from a handler or an earlier crawl, or its kind of link was not kept
 	KindSeed                 // a seed
 	KindRedirect             // the target of a redirect
-	KindSitemap              // listed in a sitemap, or a sitemap itself
+	KindSitemap              // URL listed in a sitemap, or a sitemap
 	KindAnchor               // a href
 	KindArea                 // area href
 	KindFrame                // frame and iframe src
@@ -26,8 +26,8 @@ const (
 	KindObject               // object data, embed src, SVG use
 	KindImport               // CSS @import
 	KindStyle                // CSS url()
-	KindForm                 // the action of a form sent by GET
-	KindData                 // an attribute that was configured by name
+	KindForm                 // action of a form sent by GET
+	KindData                 // attribute whose name was configured
 	KindEntry                // an entry of a feed
 )
 
@@ -49,8 +49,8 @@ func (k Kind) String() string {
 	return "kind?"
 }
 
-// ParseKind returns the kind of a name; "a", "img", "iframe", "embed" and "feed" are other names of anchor, image, frame, object
-// and entry. KindPage, which means unknown, has no name here. The error lists all names.
+// ParseKind returns the kind of a name; "a", "img", "iframe", "embed" and "feed" are other names of anchor, image, frame, object and
+// entry. KindPage, which means unknown, cannot be parsed. The error lists all names.
 func ParseKind(name string) (Kind, error) {
 	if k, ok := kindAliases[name]; ok {
 		return k, nil
@@ -69,7 +69,7 @@ func (k Kind) MarshalText() ([]byte, error) {
 	return []byte(kindNames[k]), nil
 }
 
-// UnmarshalText implements encoding.TextUnmarshaler for the names of ParseKind and that of KindPage.
+// UnmarshalText implements encoding.TextUnmarshaler for the names that ParseKind accepts and for the name of KindPage.
 func (k *Kind) UnmarshalText(text []byte) (err error) {
 	if string(text) == kindNames[KindPage] {
 		*k = KindPage

@@ -5,32 +5,32 @@ import (
 	"slices"
 )
 
-// lane is a queue of records in chunks, each freed once it is read. Every groupSize-th record of a chunk is whole. The others are
-// deltas to the last whole one, their model, because URLs of one host are similar.
+// lane is a first-in, first-out queue of records, stored in chunks that are freed when they have been read. Every groupSize-th record of
+// a chunk is whole. The other records are deltas from the last whole record, their model, because the URLs of one host are similar.
 type lane struct {
-	head []byte   // chunk being read; also the one written to while rest is empty
-	rest [][]byte // further chunks; the last one is written to
+	head []byte   // chunk that is read, and also written as long as rest is empty
+	rest [][]byte // further chunks; the last one is written
 	size int      // bytes of all chunks
-	own  int32    // size of head including the part that was already read
+	own  int32    // size of head, including the part that was already read
 
 	read      int32  // offset in head of the next record
-	readModel int32  // offset in head of its model
+	readModel int32  // offset in head of the model of the next record
 	lastModel int32  // offset of the current model in the chunk being written
-	turn      uint64 // the number of the first record's arrival
+	turn      uint64 // arrival number of the first record
 	records   uint32
 	priority  int8
-	popped    uint8 // number of records read from head, modulo groupSize
-	pushed    uint8 // number of records since the last whole one in the chunk being written
+	popped    uint8 // number of records read from head since its last whole one
+	pushed    uint8 // number of records written to the last chunk since its last whole one
 }
 
-// chunkSize is the maximum size of a chunk. A lane wastes at most half a chunk, a short lane on average an eighth of one.
+// chunkSize is the maximum size of a chunk. A lane wastes at most half a chunk; a short lane wastes an eighth of its size on average.
 const chunkSize = 8 << 10
 
 const groupSize = 32
 
 func (l *lane) empty() bool { return len(l.head) == 0 }
 
-// next returns the number of the next arrival.
+// next returns the arrival number of the next record.
 func (l *lane) next() uint64 { return l.turn + uint64(l.records) }
 
 func (l *lane) push(rec record, d *deltas) {
@@ -56,7 +56,7 @@ func (l *lane) push(rec record, d *deltas) {
 	l.pushed = (l.pushed + 1) % groupSize
 }
 
-// last returns the chunk that is written to.
+// last returns the chunk that is written.
 func (l *lane) last() *[]byte {
 	if n := len(l.rest); n > 0 {
 		return &l.rest[n-1]
@@ -64,7 +64,7 @@ func (l *lane) last() *[]byte {
 	return &l.head
 }
 
-// room ensures that b has capacity for n more bytes, growing by about a quarter, and removes the part that was already read.
+// room ensures that b has capacity for n more bytes. It removes the part that was already read, and lets b grow by about a quarter.
 func (l *lane) room(b *[]byte, n int) {
 	if cap(*b)-len(*b) >= n {
 		return
@@ -111,7 +111,7 @@ func (l *lane) pop() record {
 	return rec
 }
 
-// nextChunk begins to read the next chunk.
+// nextChunk begins reading the next chunk.
 func (l *lane) nextChunk() {
 	l.size -= int(l.own)
 	l.head, l.read, l.popped, l.own = nil, 0, 0, 0

@@ -12,47 +12,46 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// DefaultMaxPendingPerHost limits the pending URLs of one host unless configured otherwise, so that a trap on one host cannot fill
-// the store.
+// DefaultMaxPendingPerHost is the default limit of the pending URLs of one host. It keeps a trap on one host from filling the store.
 const DefaultMaxPendingPerHost = 1_000_000
 
-// DefaultMaxBytes limits the memory of queued URLs unless configured otherwise.
+// DefaultMaxBytes is the default limit of the memory of queued URLs.
 const DefaultMaxBytes = 256 << 20
 
-// maxRejected limits the number of rejected URLs that are remembered; further ones are only counted. It bounds the cost of a host
-// at its quota.
+// maxRejected limits the number of rejected URLs that are remembered; further ones are only counted. It limits the memory that a host at
+// its quota takes.
 const maxRejected = 1 << 20
 
 // MemoryConfig configures a [Memory]. The zero value is ready for use.
 type MemoryConfig struct {
 	// ClaimTimeout is the duration of a claim. 0: claims never expire.
 	ClaimTimeout time.Duration
-	// HostSlots returns the maximum number of simultaneous holders of a host (weburl.URL.Host); nil or below 1: one.
-	// It is called when the store begins to keep a host and must not call the Memory.
+	// HostSlots returns the maximum number of claims of a host (weburl.URL.Host) at a time. nil, or a number below 1: one. It is called
+	// when the store begins to keep a host and must not call the Memory.
 	HostSlots func(host string) int
 	// MaxPending limits the URLs that are queued, waiting or claimed at once. 0: only memory limits them.
 	MaxPending int
-	// MaxPendingPerHost is the same limit for one host. 0: DefaultMaxPendingPerHost.
+	// MaxPendingPerHost is the limit for the URLs of one host. 0: DefaultMaxPendingPerHost.
 	MaxPendingPerHost int
-	// MaxBytes limits the memory of URLs that are queued, waiting or claimed, with the rest of their Requests. The memory of the
-	// set of known URLs and hosts is not included. 0: DefaultMaxBytes.
+	// MaxBytes limits the memory of URLs that are queued, waiting or claimed, with the other fields of their Requests. It does not
+	// include the memory of the set of known URLs and hosts. 0: DefaultMaxBytes.
 	MaxBytes int64
-	// BestFirst has the store serve, among the hosts that are due, the one with the best URL (F22).
+	// BestFirst makes the store serve, among the hosts that are due, the host whose first URL is best (F22).
 	BestFirst bool
-	// Patience is the maximum time for which BestFirst waits for a better URL. 0: it takes the best one that is due.
+	// Patience is the maximum time for which BestFirst waits for a better URL. 0: it takes the best URL of the hosts that are due.
 	Patience time.Duration
 	// Key returns the identity of a URL. It is called again when a URL is claimed. nil: weburl.URL.Key.
 	Key func(weburl.URL) weburl.Key
 }
 
-// Memory is a Frontier in memory, for bounded crawls of up to a few million URLs. A known URL takes 12 to 15 bytes. A queued one
-// takes 30 to 50 more if the paths of a host are similar, and otherwise up to 30 plus the length of its path. A host with nothing
-// queued takes about 250 bytes until its ready time has come, and nothing after. Nothing survives the process.
+// Memory is a Frontier in memory, for bounded crawls of up to a few million URLs. A known URL takes 12 to 15 bytes. A queued URL takes 30
+// to 50 more if the paths of its host are similar, and otherwise up to 30 plus the length of its path. A host without queued URLs takes
+// about 250 bytes until its ready time has come, and none afterwards. Nothing survives the process.
 //
-// A URL over a quota of URLs or bytes is rejected: it is counted, and queued if it is added again while the quota is not reached.
+// A URL that exceeds a limit of URLs or bytes is rejected: it is counted, and it is queued if it is added again when there is room.
 type Memory struct {
 	c    MemoryConfig
-	seed maphash.Seed // secret, so that nobody can construct colliding URLs
+	seed maphash.Seed // secret, so that nobody can construct URLs whose hashes collide
 
 	mu       sync.Mutex
 	clock    sched.Clock
@@ -64,7 +63,7 @@ type Memory struct {
 	origins  origins
 	ranks    ranks
 	deltas   deltas
-	size     int // bytes of queues and of claimed or waiting items
+	size     int // bytes of queued, claimed and waiting items
 	done     int
 	rejected int
 	closed   bool
@@ -72,7 +71,7 @@ type Memory struct {
 
 type host = sched.Host[string, queue]
 
-// held is a claimed item.
+// held is a claimed item and its host.
 type held struct {
 	item
 	host *host
@@ -123,7 +122,7 @@ func NewMemory(c MemoryConfig) *Memory {
 	return m
 }
 
-// level returns the level of the first URL of h.
+// level returns the level (priority and score) of the first URL of h.
 func (m *Memory) level(h *host) int64 {
 	q := &h.Queue
 	for q.back.Len() > 0 && m.raised(held{q.back.Top(), h}) {
@@ -164,13 +163,13 @@ func (m *Memory) usable(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// hash returns the keyed hash of a Key. It is never 0, which marks an empty place in seen.
+// hash returns the keyed hash of a Key. It is never 0, which marks an empty place in the table seen.
 func (m *Memory) hash(k weburl.Key) uint64 {
 	return max(1, maphash.Bytes(m.seed, k[:]))
 }
 
-// advance processes all events that are due: claims expire, URLs become claimable at their NotBefore, rested hosts are forgotten.
-// Each event takes effect as of the time at which it was due.
+// advance processes all events that are due: claims expire, URLs become claimable at their NotBefore, hosts that are ready and have no
+// URLs are forgotten. Each event takes effect at the time at which it was due.
 func (m *Memory) advance(now int64) {
 	for {
 		wait, lost := m.nextWaiting(), m.leases.Next()
@@ -190,7 +189,7 @@ func (m *Memory) advance(now int64) {
 	}
 }
 
-// forget removes up to four hosts per call. Each operation adds at most one, so they cannot accumulate.
+// forget removes up to four hosts per call. Each operation adds at most one host to forget, so such hosts cannot accumulate.
 func (m *Memory) forget(now int64) {
 	for range 4 {
 		if m.hosts.Forget(now) == nil {
@@ -240,7 +239,7 @@ func (m *Memory) Stats() Stats {
 	}
 }
 
-// Room implements [Frontier]. More bytes than it returns may fit, because similar URLs take less than their texts.
+// Room implements [Frontier]. More bytes than the result may fit, because similar URLs take less memory than their texts.
 func (m *Memory) Room(host string) (urls int, bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

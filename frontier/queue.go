@@ -12,27 +12,27 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// queue holds the URLs of one host in the order in which they are served: by priority, then by arrival. It has a first-in first-out lane
-// of records for each priority and, separately, the URLs that were put back and those with a score. Arrivals are numbered within a
-// priority; a lane stores the number of its first record. A postponed URL keeps its number. A URL that is retried gets the number of the
-// next arrival, and comes before it.
+// queue holds the URLs of one host in the order in which they are served: by priority, then by score, then by arrival. It has a first-in,
+// first-out lane of records for each priority. URLs with a score, and URLs that were put back after a claim, are kept separately, in
+// back. Arrivals are numbered within a priority; a lane stores the number of its first record. A URL that is put back for later keeps its
+// number. A URL that is retried gets the number of the next arrival, and comes before it.
 type queue struct {
 	lanes   []lane        // highest priority first
-	back    pq.Heap[item] // items that were put back, and those with a score
-	arrived uint64        // at least the number of every arrival so far
+	back    pq.Heap[item] // items that were put back or have a score
+	arrived uint64        // no arrival so far has a larger number
 	retried uint32
 }
 
 // item is a URL that was taken from its lane.
 type item struct {
 	rec      record
-	hash     uint64 // of its Key; 0: not computed yet
-	turn     uint64 // the number of its arrival
-	late     uint32 // order among items with the same turn: that of their return; a record comes last
+	hash     uint64 // hash of its Key; 0: not computed yet
+	turn     uint64 // arrival number
+	late     uint32 // order among items with the same turn: order of their return; a record in a lane comes last
 	attempt  int32
-	rank     int32 // rank of its score
+	rank     int32 // rank of the score, see packed.Rank
 	priority int8
-	back     bool // it was put back
+	back     bool // the item was put back
 }
 
 // level returns priority and rank as one number.
@@ -40,15 +40,15 @@ func (a *item) level() int64 { return levelOf(a.priority, a.rank) }
 
 func levelOf(priority int8, rank int32) int64 { return int64(priority)<<24 + int64(rank) }
 
-// first is item.late of a record: items with the same number that were put back go before it.
+// first is the late of a record in a lane: items with the same turn that were put back come before it.
 const first = math.MaxUint32
 
-// size estimates the bytes that an item takes until it is done.
+// size returns the approximate memory of an item until it is done, in bytes.
 func (a *item) size() int { return itemOverhead + len(a.rec) }
 
 const itemOverhead = 64
 
-// Before reports whether a is served before b, for items that were put back.
+// Before reports whether a is served before b, for two items in back.
 func (a item) Before(b item) bool {
 	switch {
 	case a.priority != b.priority:
@@ -61,7 +61,7 @@ func (a item) Before(b item) bool {
 	return a.late < b.late
 }
 
-// push adds a new record, and its bytes to size.
+// push adds a new record to the lane of its priority, and adds its bytes to size.
 func (q *queue) push(priority int8, rec record, d *deltas, size *int) {
 	i, found := q.lane(priority)
 	if !found {
@@ -75,21 +75,21 @@ func (q *queue) push(priority int8, rec record, d *deltas, size *int) {
 	q.arrived = max(q.arrived, l.next())
 }
 
-// pushScored adds a new item that has a score.
+// pushScored adds a new item with a score to back.
 func (q *queue) pushScored(it item) {
 	it.turn, it.late = q.arrived, first
 	q.arrived++
 	q.back.Push(it)
 }
 
-// lane returns the index of the lane of a priority, or where to insert it.
+// lane returns the index of the lane of a priority. If there is none, found is false and i is the index at which to insert it.
 func (q *queue) lane(priority int8) (i int, found bool) {
 	return slices.BinarySearchFunc(q.lanes, priority, func(l lane, p int8) int {
 		return int(p) - int(l.priority)
 	})
 }
 
-// arrive queues an item again that was taken, after all others of its priority.
+// arrive queues a claimed item again, after all others of its priority.
 func (q *queue) arrive(it *item) {
 	it.turn, it.late = q.arrived, q.retried
 	q.retried++
@@ -98,8 +98,8 @@ func (q *queue) arrive(it *item) {
 	}
 }
 
-// pop removes the item to serve first; the queue must not be empty. It adds to size the bytes of the item, less the bytes that q
-// has freed.
+// pop removes and returns the item that is served first; the queue must not be empty. It adds to size the bytes of the item, less the
+// bytes that the queue has freed.
 func (q *queue) pop(size *int) item {
 	if q.back.Len() > 0 && q.backFirst() {
 		return q.back.Pop()
@@ -116,7 +116,7 @@ func (q *queue) pop(size *int) item {
 	return it
 }
 
-// backFirst reports whether the first item that was put back goes before the first record.
+// backFirst reports whether the first item of back is served before the first record of the lanes.
 func (q *queue) backFirst() bool {
 	if len(q.lanes) == 0 {
 		return true
@@ -136,12 +136,11 @@ func (q *queue) dropLane() {
 	q.lanes = slices.Delete(q.lanes, 0, 1)
 }
 
-// A record is a queued Request as bytes, without the parts that are stored elsewhere: the name of its host, its priority, its depth
-// (in seen) and its origin, which it shares with the rest of its batch. It is the number of the origin as uvarint, and a
-// packed.Item.
+// A record is a queued Request as bytes: the number of its origin as uvarint, and a packed.Item. It does not contain fields that are
+// stored elsewhere: the name of its host, its priority, its depth (in seen) and its origin, which all links of a page share.
 type record []byte
 
-// appendRecord appends the record of r to dst.
+// appendRecord appends the record of r to dst. origin is the number of its origin.
 func appendRecord(dst []byte, host string, r *Request, origin uint32) []byte {
 	dst = binary.AppendUvarint(dst, uint64(origin))
 	return packed.AppendItem(dst, host, packed.Item{URL: r.URL, Hops: r.Hops, Meta: r.Meta, Beyond: r.Beyond})
@@ -152,7 +151,7 @@ func (r record) origin() uint32 {
 	return uint32(n)
 }
 
-// decode sets the fields of the Request that the record holds.
+// decode sets those fields of the Request that the record contains.
 func (r record) decode(host string, into *Request) error {
 	_, n := binary.Uvarint(r)
 	it, err := packed.ReadItem(host, r[n:])
@@ -163,11 +162,11 @@ func (r record) decode(host string, into *Request) error {
 	return nil
 }
 
-// origins stores, only once for all of them, the common fields of the Requests of one page, until the last of them is done.
+// origins stores the fields that the Requests of one page have in common, once for all of them, until the last of the Requests is done.
 type origins struct {
 	all  []origin
 	free []uint32
-	size int // approximate bytes of the origins held
+	size int // approximate bytes of all origins
 }
 
 type origin struct {
@@ -185,8 +184,8 @@ func (o *origin) of(r *Request) bool {
 	return o.via == r.Via && o.kind == r.Kind && o.queued.Equal(r.Queued)
 }
 
-// hold returns the number of r's origin and counts a reference to it. last must be a held number or -1: it is returned if it
-// has the same origin as r.
+// hold returns the number of r's origin and counts a reference to it. last is the number of another origin that is referenced, or -1; if
+// it equals r's origin, it is used again.
 func (o *origins) hold(r *Request, last int) int {
 	if last >= 0 && o.all[last].of(r) {
 		o.all[last].refs++

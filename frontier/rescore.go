@@ -8,8 +8,8 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/pq"
 )
 
-// Rescore implements [Frontier], one host after the other: other calls wait while the queue of one host is scored. While MaxBytes
-// is reached, scores do not change. The error is ErrClosed or the context's.
+// Rescore implements [Frontier], one host after the other: other calls wait while the queue of one host is scored. While MaxBytes is
+// reached, scores do not change. It returns ErrClosed or the error of the context.
 func (m *Memory) Rescore(ctx context.Context, score func(Request) float64) (changed int, err error) {
 	for next, more := 0, true; more; {
 		var n int
@@ -21,7 +21,7 @@ func (m *Memory) Rescore(ctx context.Context, score func(Request) float64) (chan
 	return changed, nil
 }
 
-// rescoreNext scores the queue of the host with the lowest number from n on.
+// rescoreNext scores the queue of the host with the lowest number that is at least n.
 func (m *Memory) rescoreNext(ctx context.Context, n int, score func(Request) float64) (changed, next int, more bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,7 +63,7 @@ func (m *Memory) rescore(h *host, score func(Request) float64) (changed int) {
 	var kept pq.Heap[item]
 	var moves []move
 	i := 0
-	for it := range q.each { // all items leave their lanes, which number their records without gaps
+	for it := range q.each { // all items leave their lanes, because a lane numbers its records without gaps
 		if it.hash == 0 {
 			m.size += it.size()
 			it.hash = m.hashOf(held{it, h})
@@ -96,12 +96,12 @@ func (m *Memory) rescore(h *host, score func(Request) float64) (changed int) {
 	return changed
 }
 
-// rank returns the rank of the score that score returns for an item. For an item that is not the valid one of a queued URL it
-// returns the present rank.
+// rank returns the rank of the score that score returns for an item. If the item is not the valid one of a queued URL, rank returns its
+// present rank.
 func (m *Memory) rank(it held, score func(Request) float64) int32 {
 	r := m.request(it)
 	if err := it.rec.decode(it.host.Name, &r); err != nil || it.back {
-		return it.rank // its claim will return the error
+		return it.rank // claiming the URL will return the error
 	}
 	it.hash = m.hash(m.c.Key(r.URL))
 	mk := m.seen.find(it.hash)
@@ -119,7 +119,7 @@ func (m *Memory) hashOf(it held) uint64 {
 	return m.hash(m.c.Key(r.URL))
 }
 
-// each calls f with all items, those in lanes without their hash. They stay in the queue.
+// each calls f with all items, which stay in the queue. Items from lanes have no hash.
 func (q *queue) each(f func(item) bool) {
 	for _, l := range q.lanes {
 		l.rest = slices.Clone(l.rest)

@@ -2,18 +2,18 @@ package frontier
 
 import "math/bits"
 
-// seen is the set of known URLs, by a keyed 64-bit hash of their Key, with a mark for each. It is a hash table with open
-// addressing, in shards: the garbage collector has no pointers to follow, and growing delays the caller for one shard only. Shards
-// grow by a quarter when they are 85 % full, so a URL costs 12 to 15 bytes.
+// seen is the set of known URLs, identified by a keyed 64-bit hash of their Key, with a mark for each. It is a hash table with open
+// addressing, in shards: the garbage collector has no pointers to follow, and a caller waits for the growth of one shard only. Shards
+// grow by a quarter when they are 85 % full, so a URL takes 12 to 15 bytes.
 //
-// Of n URLs, n²/2⁶⁵ are expected to be lost because two hashes are the same: 3·10⁻⁶ of ten million.
+// Of n URLs, an expected number of n²/2⁶⁵ are lost because they have the hash of another URL: 3·10⁻⁶ for ten million URLs.
 type seen struct {
 	shards [256]shard
-	deep   map[uint64]int // depths that do not fit into a mark
+	deep   map[uint64]int // depths that do not fit into a mark, keyed by hash
 }
 
 type shard struct {
-	hashes []uint64 // 0: empty
+	hashes []uint64 // 0 marks an empty place
 	marks  []mark
 	used   int
 }
@@ -30,18 +30,18 @@ const (
 	stateClaimed
 	stateDone
 	stateRejected
-	stateBack // returned to the queue by Again: must not be raised
+	stateBack // put back by Again: must not be raised
 )
 
 const (
 	stateBits = 3
-	maxDepth  = 1<<(16-stateBits) - 1 // the depth is in seen.deep
+	maxDepth  = 1<<(16-stateBits) - 1 // this value means that the depth is in seen.deep
 )
 
 func (m mark) state() state      { return state(m & (1<<stateBits - 1)) }
 func (m *mark) setState(s state) { *m = *m&^(1<<stateBits-1) | mark(s) }
 
-// find returns the mark of hash, or nil if it is not known. It is valid until the next add.
+// find returns the mark of hash, or nil if hash is not known. The mark is valid until the next call of add.
 func (s *seen) find(hash uint64) *mark {
 	sh := &s.shards[hash>>56]
 	if i, known := sh.search(hash); known {
@@ -84,13 +84,13 @@ func (s *seen) setDepth(hash uint64, m *mark, depth int) {
 	*m = mark(depth<<stateBits) | mark(m.state())
 }
 
-// search returns the index of hash, or of an empty place for it.
+// search returns the index of hash, or the index at which to add it.
 func (sh *shard) search(hash uint64) (i int, known bool) {
 	n := uint64(len(sh.hashes))
 	if n == 0 {
 		return 0, false
 	}
-	at, _ := bits.Mul64(hash<<8, n) // the top bits selected the shard
+	at, _ := bits.Mul64(hash<<8, n) // the top bits have selected the shard
 	for {
 		switch sh.hashes[at] {
 		case hash:

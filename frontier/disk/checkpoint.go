@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
-// offsets are the committed offsets, by owner and name.
+// offsets holds the committed offsets, keyed by owner and name.
 type offsets struct {
 	mu sync.Mutex
 	of map[string]map[string]int64
@@ -26,7 +26,7 @@ func (o *offsets) get(owner string) map[string]int64 {
 	return all
 }
 
-// publish adds the offsets of ops that are durable.
+// publish adds the offsets that ops, which are durable, have committed.
 func (o *offsets) publish(ops []*op) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -47,8 +47,8 @@ func (o *offsets) set(owner, name string, offset int64) {
 	o.of[owner][name] = offset
 }
 
-// appendOwned appends to dst the prefix of an owner's keys, which is followed by a name. The owner "" has the prefix from the time
-// when stores had only one owner.
+// appendOwned appends to dst the prefix of an owner's keys, which a name follows: one for the owner "", whose keys are those of early
+// stores with one owner, otherwise many and the owner.
 func appendOwned(dst []byte, one, many, owner string) []byte {
 	if owner == "" {
 		return append(dst, one...)
@@ -100,9 +100,9 @@ func (e *engine) scanValues(owner, prefix string, f func(name string, value []by
 	})
 }
 
-// Checkpoint copies the present state of the store, with its [Mark], into dir, which must not exist. A [Copy] can be opened in it.
-// Files that no longer change are linked if the file system supports that, so the copy takes little time and, at first, little
-// space. It may be called at any time. The error is frontier.ErrClosed, the context's or the disk's.
+// Checkpoint copies the present state of the store, with its [Mark], into dir, which must not exist. A [Copy] can be opened in it. Files
+// that no longer change are linked, if the file system supports links, so the copy takes little time and, at first, little space. It may
+// be called at any time. It returns frontier.ErrClosed, or an error of the context or the disk.
 func (s *Store) Checkpoint(ctx context.Context, dir string) error {
 	if err := s.calls.enter(ctx); err != nil {
 		return err

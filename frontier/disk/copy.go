@@ -10,11 +10,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Copy is the directory of a [Store] with a [Journal] while no Store has it open. It follows the journal, from the group that was
-// applied last, until a Store is opened in it. A Store opened in a directory to which the first n groups of a journal were applied
-// in order has exactly the state of the journal's own Store after n groups.
+// Copy is the directory of a [Store] with a [Journal] while no Store has it open. Apply brings it up to date with the journal, group by
+// group, until a Store is opened in it. A Store opened in a directory to which the first n groups of a journal were applied in order has
+// exactly the state of the journal's own Store after n groups.
 //
-// A Copy must not be used concurrently. When the disk fails, every later call returns its error.
+// A Copy must not be used concurrently. After a failure of the disk, every call returns its error.
 type Copy struct {
 	engine *engine
 	lock   *pebble.Lock
@@ -22,8 +22,8 @@ type Copy struct {
 	noURLs bool
 }
 
-// OpenCopy opens the copy in dir, or creates one there: dir must be a copy's directory, or empty, or not exist. Only NoURLs and the
-// sizes of caches and tables of c are used. The errors are those of [Open].
+// OpenCopy opens the copy in dir, or creates one there: dir must be a copy's directory, or empty, or not exist. Of c, only NoURLs and the
+// sizes of caches and tables are used. The errors are those of [Open].
 func OpenCopy(dir string, c Config) (*Copy, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -45,7 +45,7 @@ func openCopy(fs vfs.FS, dir string, c Config) (*Copy, error) {
 	}
 	err = k.engine.guarded(func() (err error) {
 		if k.mark, err = k.engine.loadMark(); err == nil && k.noURLs && k.mark != (Mark{}) {
-			err = k.engine.db.Delete(keyMark, pebble.NoSync) // it is no longer a complete copy
+			err = k.engine.db.Delete(keyMark, pebble.NoSync) // the directory is no longer a complete copy
 		}
 		return err
 	})
@@ -59,7 +59,7 @@ func openCopy(fs vfs.FS, dir string, c Config) (*Copy, error) {
 	return k, nil
 }
 
-// checkEmpty reports a directory that contains a crawl but no mark.
+// checkEmpty returns an error if the directory contains a crawl but no mark.
 func (k *Copy) checkEmpty(dir string) error {
 	b, err := k.engine.get(keySecret)
 	if err == nil && b != nil {
@@ -68,11 +68,11 @@ func (k *Copy) checkEmpty(dir string) error {
 	return err
 }
 
-// Mark returns the mark of the group that was applied last, the zero Mark if there is none.
+// Mark returns the mark of the group that was applied last, or the zero Mark if there is none.
 func (k *Copy) Mark() Mark { return k.mark }
 
-// Apply applies the journal's next group, whose mark is at. The group must be complete and the one that the Store appended;
-// otherwise the directory is damaged.
+// Apply applies the journal's next group, which has the mark at. group must be complete and unchanged; otherwise the directory is
+// damaged.
 func (k *Copy) Apply(group []byte, at Mark) error {
 	if at.Seq <= k.mark.Seq {
 		return fmt.Errorf("disk: group %d comes after group %d of the journal: a copy follows it in order", at.Seq, k.mark.Seq)
@@ -123,7 +123,7 @@ func (k *Copy) applyRest(group *pebble.Batch) error {
 	}
 }
 
-// Offsets returns the offsets that an owner has committed, by name (frontier.Durable.Offsets), as of the last group.
+// Offsets returns the offsets that an owner has committed (frontier.Durable.Offsets), keyed by name, as of the last group.
 func (k *Copy) Offsets(owner string) (map[string]int64, error) {
 	var all offsets
 	if err := k.engine.guarded(func() error { return all.load(k.engine) }); err != nil {
@@ -132,8 +132,8 @@ func (k *Copy) Offsets(owner string) (map[string]int64, error) {
 	return all.get(owner), nil
 }
 
-// Values calls f with the values of an owner whose names begin with prefix (frontier.Durable.Values), as of the last group.
-// f must not use the Copy. The error is f's or the disk's.
+// Values calls f with the values of an owner whose names begin with prefix (frontier.Durable.Values), as of the last group. f must not
+// use the Copy. Values returns the error of f or of the disk.
 func (k *Copy) Values(owner, prefix string, f func(name string, value []byte) error) error {
 	return k.engine.guarded(func() error { return k.engine.scanValues(owner, prefix, f) })
 }

@@ -1,18 +1,18 @@
-// Package disk implements a frontier in a directory. A crawl that was killed at any instant can be resumed from it, with every URL
-// that was acknowledged and none that was settled.
+// Package disk implements a frontier in a directory. A crawl that was killed at any instant can be resumed from it, with every URL whose
+// addition was acknowledged and none that was settled.
 //
-// [Open] makes or opens the directory of one crawl. The [Store] keeps the clauses of frontier.Frontier and frontier.Durable: Add,
-// Settle and Commit return when their effects are on disk. Concurrent calls share one write, so a store is fast with many callers,
-// and each of them waits for the disk once; a crawler that releases its claims and commits them together waits in one place only.
-// Claims are kept in memory: after a crash a claimed URL is queued.
+// [Open] makes or opens the directory of one crawl. The [Store] keeps the clauses of frontier.Frontier and frontier.Durable: Add, Settle
+// and Commit return when their effects are on disk. Concurrent calls share one write, so a store is fast with many callers, but each call
+// waits for the disk. A crawler that releases its claims and commits many of them together waits less often. Claims are kept in memory
+// only: after a crash, a claimed URL is queued again.
 //
-// The engine is Pebble. Whatever the number of known URLs, the store needs memory only for the cache, of which it uses 2 bytes for
-// each known URL, 16 MiB of queue heads, 10 MiB of recently linked URLs, and about 300 bytes for each host with pending URLs. A
-// known URL takes about 14 bytes of disk, a queued one 25 to 100 more, depending on the similarity of paths; recent writes take
-// twice as much until they are compacted.
+// The engine is Pebble. Whatever the number of known URLs, the store needs memory only for the cache, of which it uses 2 bytes for each
+// known URL, 16 MiB of queue heads, 10 MiB of recently linked URLs, and about 300 bytes for each host with pending URLs. A known URL
+// takes about 14 bytes of disk, a queued URL 25 to 100 more, depending on the similarity of paths; recent writes take twice as much until
+// they are compacted.
 //
-// The Store is made of parts: engine is the database and its failures; lanes hold the claimable URLs, in memory; writer turns calls
-// into batches; offsets, known and calls are small.
+// The Store is made of parts: engine is the database and its failures; lanes hold the claimable URLs in memory; writer turns calls into
+// batches. Offsets, known and calls are small.
 package disk
 
 import (
@@ -30,8 +30,8 @@ import (
 
 // Store is a Frontier in a directory. It implements frontier.Durable.
 //
-// If the disk fails, the calls that encounter the failure and every later call return its error. The directory has everything that
-// was acknowledged, and can be opened again once the process has ended. It has the effects of each call that returned the error
+// If the disk fails, the calls that encounter the failure and every later call return its error. The directory contains all changes that
+// were acknowledged, and can be opened again when the process has ended. It contains the effects of a call that returned the error either
 // completely or not at all.
 type Store struct {
 	c       Config
@@ -50,9 +50,9 @@ var (
 	_ frontier.Durable = (*Store)(nil)
 )
 
-// Open opens the crawl in dir, or creates one there: dir must be a crawl's directory, or empty, or not exist. The error wraps
-// [ErrLocked] if another process has it open, [ErrForeign] if dir contains something else, [ErrDamaged], or is the disk's; a
-// directory that a newer version of this package made is an error, too.
+// Open opens the crawl in dir, or creates one there. dir must contain a crawl, be empty, or not exist. The error wraps [ErrLocked] if
+// another process has dir open, [ErrForeign] if dir contains something else, [ErrDamaged], or an error of the disk. A directory that a
+// newer version of this package made is an error, too.
 func Open(dir string, c Config) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -129,10 +129,10 @@ func (s *Store) start(fs vfs.FS, lock *pebble.Lock) error {
 // Dir returns the crawl's directory, as an absolute path.
 func (s *Store) Dir() string { return s.dir }
 
-// Snapshot copies the store into dir, which must not exist. The copy has the state that [Open] and [ReadValues] would find if the
-// process were killed at one instant during the call, with every write acknowledged before it. Other calls continue meanwhile. Tables
-// are hard links to those of the store if the file system of dir supports that. The error is frontier.ErrClosed, the context's, or
-// that of copying, which may leave parts of the copy in dir; the store is not affected.
+// Snapshot copies the store into dir, which must not exist. [Open] and [ReadValues] find in the copy what they would find if the process
+// had been killed at one instant during the call. All earlier acknowledged writes are in it. Other calls continue meanwhile. Tables are
+// hard links to those of the store if the file system of dir supports that. It returns frontier.ErrClosed, the error of the context, or
+// an error of copying. A failed call may leave parts of the copy in dir; the store is not affected.
 func (s *Store) Snapshot(ctx context.Context, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -152,8 +152,8 @@ func (s *Store) Snapshot(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Close implements frontier.Frontier. It waits for calls in progress. After a failure of the disk it returns that error, and does
-// not wait for the engine if the engine may hang.
+// Close implements frontier.Frontier. It waits for calls in progress. After a failure of the disk it returns the error of that failure,
+// and does not wait for the engine if the engine may hang.
 func (s *Store) Close() error {
 	if err := s.calls.close(); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (s *Store) Close() error {
 	s.lanes.end(frontier.ErrClosed)
 	s.calls.under.Wait()
 	if s.lanes.hasRested() {
-		_ = s.writer.write(&op{}) // its failure is recorded by the store
+		_ = s.writer.write(&op{}) // the store records a failure
 	}
 	s.writer.stop()
 	err := s.engine.failure.err()
@@ -179,8 +179,8 @@ func (s *Store) Close() error {
 	return err
 }
 
-// trimLogs releases the disk space behind the end of the engine's closed logs: the engine preallocates 18 MB for each, and a
-// small crawl needs a few KB. It ignores errors, which only cost space.
+// trimLogs frees the disk space behind the end of the engine's closed logs. The engine preallocates 18 MB for each log, of which a small
+// crawl needs a few KB. trimLogs ignores errors, because they only cost space.
 func trimLogs(dir string) {
 	logs, _ := filepath.Glob(filepath.Join(dir, "*.log"))
 	for _, path := range logs {
@@ -190,7 +190,7 @@ func trimLogs(dir string) {
 	}
 }
 
-// load reads the part of the state that is kept in memory. It returns the time of the last write, in Unix nanoseconds.
+// load reads the state that is kept in memory. It returns the time of the last write, in Unix nanoseconds.
 func (s *Store) load() (wrote int64, err error) {
 	if err := s.loadSecret(); err != nil {
 		return 0, err

@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// Revive implements frontier.Durable. The requests are on disk when it returns, even if its context ends meanwhile.
+// Revive implements frontier.Durable. The requests are on disk when it returns, even if its context has ended.
 func (s *Store) Revive(ctx context.Context, rs ...frontier.Request) (revived int, err error) {
 	o := &op{steps: make([]step, 1), revive: true}
 	if err := s.enqueue(ctx, o, rs); err != nil {
@@ -16,8 +16,7 @@ func (s *Store) Revive(ctx context.Context, rs ...frontier.Request) (revived int
 	return -o.done, nil
 }
 
-// Take implements frontier.Durable. The requests and the checkpoint are on disk when it returns, even if its context ends
-// meanwhile.
+// Take implements frontier.Durable. The requests and the checkpoint are on disk when it returns, even if its context has ended.
 func (s *Store) Take(ctx context.Context, rs []frontier.Request, c frontier.Checkpoint) (added int, err error) {
 	o := &op{steps: make([]step, 1)}
 	if err := o.carry(c); err != nil {
@@ -47,8 +46,8 @@ func (s *Store) Hold(ctx context.Context, c frontier.Claim) error {
 	return s.lanes.keep(c.ID)
 }
 
-// Commit implements frontier.Durable. It is one write of the engine of any size, with the effects of settling each of ends in turn.
-// It is on disk when Commit returns, even if its context ends meanwhile. It also fails for more than 1 GiB in one call.
+// Commit implements frontier.Durable. It is one write of the engine, however large, with the effects of settling each of ends in turn. It
+// is on disk when Commit returns, even if its context has ended. Commit also fails for more than 1 GiB in one call.
 func (s *Store) Commit(ctx context.Context, ends []frontier.End, c frontier.Checkpoint) error {
 	o := &op{steps: make([]step, len(ends))}
 	for i := range ends {
@@ -72,7 +71,7 @@ func (s *Store) Commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 // Offsets implements frontier.Durable.
 func (s *Store) Offsets(owner string) map[string]int64 { return s.offsets.get(owner) }
 
-// Value implements frontier.Durable. The error is frontier.ErrClosed, the context's or the disk's.
+// Value implements frontier.Durable. It returns frontier.ErrClosed, or an error of the context or the disk.
 func (s *Store) Value(ctx context.Context, owner, name string) ([]byte, error) {
 	if err := s.calls.enter(ctx); err != nil {
 		return nil, err
@@ -85,7 +84,7 @@ func (s *Store) Value(ctx context.Context, owner, name string) ([]byte, error) {
 	return v, nil
 }
 
-// Values implements frontier.Durable. f must not close the Store. The error is f's, or one of Value's.
+// Values implements frontier.Durable. f must not close the Store. Values returns the error of f, or the same errors as Value.
 func (s *Store) Values(ctx context.Context, owner, prefix string, f func(name string, value []byte) error) error {
 	if err := s.calls.enter(ctx); err != nil {
 		return err

@@ -15,9 +15,9 @@ import (
 // directories that this version cannot open.
 const engineFormat = pebble.FormatTableFormatV6
 
-// maxTableSize is the maximum size of a table. A table's filter is built, read and kept as a whole. With the engine's own sizes, of
-// up to 128 MiB, the filter of a table of hashes has 10 MiB, takes 70 MiB to build and is read again whenever it was evicted from
-// the cache. maxFilterSize is the size of the filter of such a table of maxTableSize.
+// maxTableSize is the maximum size of a table. A table's filter is built, read and kept as a whole. With the engine's default sizes, of
+// up to 128 MiB, the filter of a table of hashes has 10 MiB, needs 70 MiB to be built, and is read again whenever it has been evicted
+// from the cache. maxFilterSize is the size of the filter of a table of hashes that has maxTableSize.
 const (
 	maxTableSize  = 8 << 20
 	maxFilterSize = maxTableSize / 16
@@ -38,7 +38,7 @@ func openEngine(fs vfs.FS, c Config, lock *pebble.Lock, failure *failure, readOn
 	err := e.guarded(func() (err error) {
 		o := e.options(guard{fs, e.failure, c.NoURLs}, c.MemTableSize)
 		o.ReadOnly = readOnly
-		if n := c.MaxTables; n > 0 { // the engine's own option has a minimum of 64
+		if n := c.MaxTables; n > 0 { // the engine's option has a minimum of 64
 			o.FileCache = pebble.NewFileCache(min(runtime.GOMAXPROCS(0), n), n)
 			defer o.FileCache.Unref() // the database has its own reference
 		}
@@ -61,17 +61,17 @@ func (e *engine) options(fs guard, memTable int) *pebble.Options {
 		EventListener:         &pebble.EventListener{BackgroundError: e.background, DataCorruption: e.corrupt},
 	}
 	for i := range o.Levels {
-		// Half of all links are new: a filter detects them without a read, in the lowest level too.
+		// Half of all links are new. A filter shows this without a read, so the lowest level needs one, too.
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(8)
 		o.Levels[i].BlockSize = 8 << 10
 	}
 	for i := range o.TargetFileSizes {
 		o.TargetFileSizes[i] = min(int64(2<<20)<<i, maxTableSize)
 	}
-	// Only one compaction runs at a time, and the next may begin when it ends. The engine's own scheduler also checks ten times a
+	// Only one compaction runs at a time, and the next one may begin when it ends. The engine's default scheduler also checks ten times a
 	// second whether more may run.
 	o.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
-	// The lowest level, which has nearly all data, is compressed more: by a sixth for hashes, by a third for queued paths.
+	// The lowest level, which has nearly all data, gets the better compression: it saves a sixth for hashes and a third for queued paths.
 	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionBalanced })
 	return o
 }
@@ -82,8 +82,8 @@ type engineLog struct{ failure *failure }
 func (engineLog) Infof(string, ...any)  {}
 func (engineLog) Errorf(string, ...any) {}
 
-// Fatalf must not return, because the engine would continue as if nothing had happened. It must not end the goroutine either, which
-// may have released a lock that a deferred call would release again.
+// Fatalf must not return, because the engine would continue as if nothing had happened. It must not end the goroutine either, because
+// deferred calls might release locks that the goroutine has already released.
 func (l engineLog) Fatalf(format string, args ...any) {
 	text, causes := fmt.Sprintf(format, args...), []error(nil)
 	for _, a := range args {
@@ -95,7 +95,7 @@ func (l engineLog) Fatalf(format string, args ...any) {
 	select {}
 }
 
-// background is called for flushes and compactions that failed: the disk is full or broken. The engine itself would try again and
+// background is called when a flush or a compaction has failed, because the disk is full or broken. The engine itself would try again and
 // block writes, perhaps for ever.
 func (e *engine) background(err error) {
 	if !errors.Is(err, pebble.ErrCancelledCompaction) {
@@ -106,8 +106,8 @@ func (e *engine) background(err error) {
 // corrupt is called for a file whose contents are damaged. Reads of the file return the error.
 func (e *engine) corrupt(info pebble.DataCorruptionInfo) { _ = e.failure.fail(info.Details) }
 
-// apply makes b visible; with sync it is durable when b.SyncWait returns. The engine panics if it cannot write its log, and must
-// not be used after that.
+// apply makes b visible to readers. If sync is set, b is durable when b.SyncWait returns. The engine panics if it cannot write its log;
+// it must not be used after that.
 func (e *engine) apply(b *pebble.Batch, sync bool) (err error) {
 	defer e.survive(&err)
 	if !sync {
@@ -116,12 +116,12 @@ func (e *engine) apply(b *pebble.Batch, sync bool) (err error) {
 	return e.db.ApplyNoSyncWait(b, pebble.Sync)
 }
 
-// flush waits until all writes have left memory. The engine keeps a batch that is too large for a memtable in memory, and two more
-// of them before it blocks writes.
+// flush waits until all writes are in files. The engine keeps a batch that is too large for a memtable in memory, and up to two more of
+// them before it blocks writes.
 func (e *engine) flush() {
 	flushed, err := e.db.AsyncFlush()
 	if err != nil {
-		return // the next write will fail, too
+		return // the next write will fail with this error, too
 	}
 	select {
 	case <-flushed:
@@ -129,7 +129,7 @@ func (e *engine) flush() {
 	}
 }
 
-// survive, called with defer, turns a panic of the engine into an error.
+// survive turns a panic of the engine into an error. It must be called by a defer statement.
 func (e *engine) survive(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("the engine gave up: %v", r)
@@ -140,7 +140,7 @@ func (e *engine) survive(err *error) {
 	}
 }
 
-// guarded calls f, which uses the engine, and does not wait for it if the engine hangs.
+// guarded calls f, which uses the engine. It returns an error without waiting for f if the engine hangs.
 func (e *engine) guarded(f func() error) error {
 	ended := make(chan error, 1)
 	go func() {
@@ -157,7 +157,7 @@ func (e *engine) guarded(f func() error) error {
 	}
 }
 
-// close waits for the engine unless that may take for ever.
+// close closes the engine. It does not wait for it if the engine may hang for ever.
 func (e *engine) close() error {
 	if e.failure.mayHang() {
 		return e.failure.err()
@@ -165,7 +165,7 @@ func (e *engine) close() error {
 	return e.guarded(e.db.Close)
 }
 
-// get returns a copy of the value of key, nil if there is none.
+// get returns a copy of the value of key, or nil if there is none.
 func (e *engine) get(key []byte) ([]byte, error) {
 	v, closer, err := e.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -178,8 +178,8 @@ func (e *engine) get(key []byte) ([]byte, error) {
 	return v, closer.Close()
 }
 
-// scan calls f with the keys from start up to end, in order, until it returns false. Its arguments
-// are valid until it returns.
+// scan calls f with the keys from start to end (exclusive), in order, until f returns false. The arguments of f are valid until f
+// returns.
 func (e *engine) scan(start, end []byte, f func(key, value []byte) (bool, error)) error {
 	it, err := e.db.NewIter(&pebble.IterOptions{LowerBound: start, UpperBound: end})
 	if err != nil {
@@ -194,12 +194,12 @@ func (e *engine) scan(start, end []byte, f func(key, value []byte) (bool, error)
 			return errors.Join(err, it.Close())
 		}
 	}
-	return it.Close() // it may return the error that ended the iteration
+	return it.Close() // Close returns the error that ended the iteration, if any
 }
 
 func (e *engine) scanPrefix(prefix []byte, f func(key, value []byte) (bool, error)) error {
 	n := len(prefix)
-	for prefix[n-1] == 0xff { // no tag is 0xff
+	for prefix[n-1] == 0xff { // ends, because no tag is 0xff
 		n--
 	}
 	end := bytes.Clone(prefix[:n])

@@ -14,10 +14,10 @@ import (
 // failure holds the first error of a store that no longer works. All later calls return it.
 type failure struct {
 	dir  string
-	told func(err error, hangs bool) // called for each error once the store is open; hangs means that the engine may never return
+	told func(err error, hangs bool) // called for each error once the store is open; if hangs is set, calls of the engine may never return
 
 	opened atomic.Bool   // Open has succeeded; changed with mu held
-	hung   chan struct{} // closed when the engine may hang
+	hung   chan struct{} // closed when calls of the engine may never return
 
 	mu    sync.Mutex
 	first error
@@ -28,9 +28,9 @@ func newFailure(dir string, told func(err error, hangs bool)) *failure {
 	return &failure{dir: dir, told: told, hung: make(chan struct{})}
 }
 
-// open is called when the store has been loaded, and returns the error that occurred so far, if any. Until then no other part of
-// the store is notified of errors, because Open accesses all parts without their locks. The engine compacts as soon as it is
-// opened, and may find damage that Open does not.
+// open is called when the store has been loaded. It returns the first error so far, or nil. Before this call no part of the store is
+// notified of errors, because Open accesses all parts without their locks. The engine begins to compact when it is opened, and may find
+// damage that Open does not find.
 func (f *failure) open() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -40,21 +40,21 @@ func (f *failure) open() error {
 	return f.first
 }
 
-// err returns the first error, nil if there is none.
+// err returns the first error, or nil.
 func (f *failure) err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.first
 }
 
-// mayHang reports whether the engine must not be waited for.
+// mayHang reports whether calls of the engine may never return.
 func (f *failure) mayHang() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.hangs
 }
 
-// fail records err, unless there was an error before, and returns the first.
+// fail records err if it is the first error, and returns the first error.
 func (f *failure) fail(err error) error {
 	err = f.record(err)
 	f.tell(err, false)
@@ -94,11 +94,11 @@ func (f *failure) hang() bool {
 	return first
 }
 
-// ErrDamaged is wrapped by errors about a crawl directory in which a file is missing or does not contain what was written, for
-// example because the disk is broken or the file was changed. The crawl in it cannot be resumed.
+// ErrDamaged is wrapped by errors about a crawl directory in which a file is missing or does not have the content that was written, for
+// example because the disk is broken or the file was changed. The crawl in the directory cannot be resumed.
 var ErrDamaged = errors.New("disk: the crawl directory is damaged")
 
-// storeError is an error of the engine as one line of text that names the directory.
+// storeError is an error of the engine. Its text is one line that names the directory.
 type storeError struct {
 	text    string
 	wrapped []error
@@ -107,7 +107,7 @@ type storeError struct {
 func (f *storeError) Error() string   { return f.text }
 func (f *storeError) Unwrap() []error { return f.wrapped }
 
-// engineError is the engine's last message, with the errors that caused it.
+// engineError is the last message of the engine, with the errors that led to it.
 type engineError struct {
 	text   string
 	causes []error
@@ -116,8 +116,8 @@ type engineError struct {
 func (e *engineError) Error() string   { return "the engine gave up: " + e.text }
 func (e *engineError) Unwrap() []error { return e.causes }
 
-// describe converts an error of the engine to one of the store in dir. An error that does not come from the operating system means
-// damage, because the engine only reads what it wrote.
+// describe converts an error of the engine to an error of the store in dir. An error that does not come from the operating system means
+// that the directory is damaged, because the engine only reads files that it wrote.
 func describe(dir string, err error) error {
 	var before *storeError
 	var no syscall.Errno
@@ -130,8 +130,8 @@ func describe(dir string, err error) error {
 	return &storeError{fmt.Sprintf("%v: %s: %s", ErrDamaged, dir, oneLine(err)), []error{ErrDamaged, err}}
 }
 
-// checkEngine reports a directory without the file that names the engine's list of files. In such a directory the engine would
-// start with an empty database and remove the existing files.
+// checkEngine returns an error if the file that names the engine's list of files is missing although other files of the engine exist. In
+// such a directory the engine would start with an empty database and remove the existing files.
 func checkEngine(dir string, names []string) error {
 	files := false
 	for _, n := range names {
@@ -141,7 +141,7 @@ func checkEngine(dir string, names []string) error {
 		files = files || strings.HasSuffix(n, ".sst") || strings.HasSuffix(n, ".log")
 	}
 	if !files {
-		return nil // the engine has never been started in this directory
+		return nil // the engine was never started in this directory
 	}
 	return fmt.Errorf("%w: %s: the file marker.manifest is missing", ErrDamaged, dir)
 }

@@ -20,17 +20,17 @@ var (
 	errNewer   = errors.New("disk: the crawl directory was made by a newer version")
 )
 
-// The marker is the file that identifies a crawl's directory and holds the version of its format. It is
-// written before the engine is started and can be read without it.
+// The marker is the file that marks a directory as that of a crawl and contains the version of its format. It is written before the
+// engine starts and can be read without the engine.
 const (
 	marker        = "AMBLE"
 	markerText    = "amble frontier "
 	formatVersion = 1
 )
 
-// prepare makes dir a crawl's directory, if possible, and locks it.
+// prepare makes dir the directory of a crawl, if it is not one yet, and locks it.
 func prepare(fs vfs.FS, dir string) (*pebble.Lock, error) {
-	if err := check(fs, dir); err != nil { // before any file is written
+	if err := check(fs, dir); err != nil { // before any file is written to dir
 		return nil, err
 	}
 	if err := makeDir(fs, dir); err != nil {
@@ -73,7 +73,7 @@ func syncDir(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// check reports why dir cannot be a crawl's directory.
+// check returns an error if dir cannot be the directory of a crawl.
 func check(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if errors.Is(err, iofs.ErrNotExist) {
@@ -86,7 +86,7 @@ func check(fs vfs.FS, dir string) error {
 		return errors.Join(checkVersion(fs, dir), checkEngine(dir, names))
 	}
 	for _, n := range names {
-		if n != "LOCK" && n != marker+".new" { // left by a process that ended before the marker was written
+		if n != "LOCK" && n != marker+".new" { // these files are left if a process ended before it wrote the marker
 			return fmt.Errorf("%w: %s holds %q and no file %s: name an empty directory, or one that does not exist", ErrForeign, dir, n, marker)
 		}
 	}

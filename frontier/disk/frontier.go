@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Add implements frontier.Frontier. The requests are on disk when it returns, even if its context ends meanwhile.
+// Add implements frontier.Frontier. The requests are on disk when it returns, even if its context has ended.
 func (s *Store) Add(ctx context.Context, rs ...frontier.Request) (int, error) {
 	o := &op{steps: make([]step, 1)}
 	err := s.enqueue(ctx, o, rs)
@@ -22,7 +22,7 @@ func (s *Store) Add(ctx context.Context, rs ...frontier.Request) (int, error) {
 	return o.added, nil
 }
 
-// enqueue queues rs with o, an op of one step, and waits until they are on disk.
+// enqueue queues rs with o, which has one step, and waits until they are on disk.
 func (s *Store) enqueue(ctx context.Context, o *op, rs []frontier.Request) error {
 	if err := s.linksOf(o, 0, rs); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (s *Store) enqueue(ctx context.Context, o *op, rs []frontier.Request) error
 	return s.writer.write(o)
 }
 
-// linksOf puts rs into a step of o, with the data that the writer needs. Requests that are known to change nothing are left out.
+// linksOf puts rs into a step of o, with the data that the writer needs. It leaves out Requests that would certainly change nothing.
 func (s *Store) linksOf(o *op, step int, rs []frontier.Request) error {
 	links := make([]link, 0, len(rs))
 	for i := range rs {
@@ -50,7 +50,7 @@ func (s *Store) linksOf(o *op, step int, rs []frontier.Request) error {
 	var host uint64
 	for i := range links {
 		l := &links[i]
-		if l.URL.Authority() != authority || l.URL.Scheme() != scheme { // most links of a page lead to one host
+		if l.URL.Authority() != authority || l.URL.Scheme() != scheme { // most links have the host of the link before
 			authority, scheme = l.URL.Authority(), l.URL.Scheme()
 			host = s.secret.hashHost(l.URL.Host())
 		}
@@ -75,11 +75,11 @@ func (s *Store) Claim(ctx context.Context) (frontier.Claim, error) {
 		}
 		l, r, err := s.first(h)
 		switch {
-		case err == nil && s.c.BestFirst && l.level() < seemed: // the entries before it were of URLs that have been raised or are done
+		case err == nil && s.c.BestFirst && l.level() < seemed: // the entries before it belonged to URLs that have been raised or are done
 			s.lanes.putBack(l)
 		case err == nil:
 			return s.lanes.grant(l, r), nil
-		case l != nil: // only the URL is unreadable
+		case l != nil: // only this URL is unreadable, not the store
 			return frontier.Claim{}, s.retire(l, err)
 		default:
 			return frontier.Claim{}, s.engine.failure.fail(err)
@@ -87,7 +87,7 @@ func (s *Store) Claim(ctx context.Context) (frontier.Claim, error) {
 	}
 }
 
-// first takes the first URL of h, skipping entries that were replaced by others.
+// first takes the first URL of h. It skips entries that others have replaced.
 func (s *Store) first(h *host) (l *lease, r frontier.Request, err error) {
 	for {
 		e, err := s.lanes.firstEntry(h)
@@ -101,7 +101,7 @@ func (s *Store) first(h *host) (l *lease, r frontier.Request, err error) {
 	}
 }
 
-// retire marks a URL that can no longer be read as done, and returns the reason.
+// retire marks a URL whose data cannot be read as done, and returns the reason why.
 func (s *Store) retire(l *lease, why error) error {
 	if err := s.engine.failure.err(); err != nil {
 		return err
@@ -110,8 +110,8 @@ func (s *Store) retire(l *lease, why error) error {
 	return errors.Join(fmt.Errorf("disk: a queued URL is lost: %w", why), s.writer.write(&op{steps: []step{{end: end}}}))
 }
 
-// Settle implements frontier.Frontier. Its effects are on disk when it returns, even if its context ends meanwhile. The error is
-// frontier.ErrLost also if the claim was released, because only Commit ends it then.
+// Settle implements frontier.Frontier. Its effects are on disk when it returns, even if its context has ended. It also returns
+// frontier.ErrLost if the claim was released, because only Commit can end it then.
 func (s *Store) Settle(ctx context.Context, c frontier.Claim, t frontier.Settlement) error {
 	o := &op{steps: make([]step, 1)}
 	err := s.linksOf(o, 0, t.Links)
@@ -134,17 +134,17 @@ func (s *Store) Stats() frontier.Stats { return s.lanes.stats() }
 // HostPending implements frontier.Frontier.
 func (s *Store) HostPending(host string) int { return s.lanes.pending(s.secret.hashHost(host)) }
 
-// Room implements frontier.Frontier. Only the disk limits the bytes.
+// Room implements frontier.Frontier. The number of bytes is not limited, except by the disk.
 func (s *Store) Room(host string) (urls int, bytes int64) {
 	return s.lanes.room(s.secret.hashHost(host)), math.MaxInt64
 }
 
-// Known implements frontier.Frontier from memory: it remembers about half a million URLs, those added or linked last.
+// Known implements frontier.Frontier. It knows about half a million URLs in memory, those that were added or linked last.
 func (s *Store) Known(keys []weburl.Key, depth int, priority int8, known []bool) {
 	s.known.tell(keys, depth, priority, known)
 }
 
-// Lookup returns the state of a URL. The error is frontier.ErrClosed, the context's or the disk's.
+// Lookup returns the state of a URL. It returns frontier.ErrClosed, or an error of the context or the disk.
 func (s *Store) Lookup(ctx context.Context, u weburl.URL) (State, error) {
 	if err := s.calls.enter(ctx); err != nil {
 		return Unknown, err
@@ -174,7 +174,7 @@ type calls struct {
 	under  sync.WaitGroup
 }
 
-// enter begins a call; unless it returns an error, leave must end it.
+// enter begins a call. If it returns nil, leave must end the call.
 func (c *calls) enter(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,7 +193,7 @@ func (c *calls) enter(ctx context.Context) error {
 
 func (c *calls) leave() { c.under.Done() }
 
-// close makes every further call fail.
+// close makes every later call of enter fail.
 func (c *calls) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,24 +14,24 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
-// group holds the ops of one batch. They take effect in order, each completely.
+// group holds the ops of one batch of the engine. The ops take effect in order, each completely.
 type group struct {
 	w     *writer
 	ops   []*op
 	batch *pebble.Batch
 	now   time.Time
-	wrote int64 // time of the write, on the store's clock in Unix nanoseconds
+	wrote int64 // time of the write on the store's clock, as Unix nanoseconds
 	urls  map[urlKey]*url
-	hosts map[uint64]*host // pinned until the group is published
-	key   []byte           // reused buffer
+	hosts map[uint64]*host // keyed by hash; pinned until the group is published
+	key   []byte           // buffer that is reused
 	value []byte
 }
 
-// url is the state of a URL after the ops so far.
+// url is the state of a URL after the ops that were processed so far.
 type url struct {
 	seen
 	changed  bool
-	released bool // one of these ops has ended its claim
+	released bool // one of these ops has ended the URL's claim
 }
 
 func (w *writer) newGroup(ops []*op) *group {
@@ -59,7 +59,7 @@ func (g *group) build() error {
 	return g.writeURLsAndHosts()
 }
 
-// size returns the approximate size of the batch: a batch that must grow is copied, and takes twice the memory.
+// size returns the approximate size of the batch. If it is too small, the batch is copied when it grows, which takes twice the memory.
 func (g *group) size() (n int) {
 	for _, o := range g.ops {
 		n += o.bytes + batchPerLink*o.links
@@ -67,11 +67,11 @@ func (g *group) size() (n int) {
 	return n + 1<<10
 }
 
-// batchPerLink is the size of a queued link in a batch, in bytes, without its texts: two keys, the seen record and
-// the other fields of the request.
+// batchPerLink is the size of a queued link in a batch, in bytes, without its texts: two keys, the seen record, and fields of the Request
+// that are not texts.
 const batchPerLink = 80
 
-// read looks up all URLs of the group in the order of their keys, which is their order on disk.
+// read looks up all URLs of the group, in the order of their keys, which is their order on disk.
 func (g *group) read() error {
 	var keys []urlKey
 	for _, o := range g.ops {
@@ -135,8 +135,8 @@ func (g *group) settle(o *op, e *ending) error {
 	d.ready = max(d.ready, g.w.lanes.clock.unix(e.ready))
 	u.released = true
 	was := u.seen
-	was.state, was.depth, was.attempt, was.due = Queued, min(e.depth, u.depth), e.attempt, 0 // the depth may have been lowered while it was claimed
-	if e.due != 0 {                                                                          // it is waiting on disk
+	was.state, was.depth, was.attempt, was.due = Queued, min(e.depth, u.depth), e.attempt, 0 // an Add may have lowered the depth
+	if e.due != 0 {                                                                          // on disk the URL still waits
 		if err := g.batch.Delete(appendDue(g.key[:0], e.due, h.Name, e.place), nil); err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (g *group) settle(o *op, e *ending) error {
 	}
 }
 
-// arrive puts a URL at the end of its host's queue.
+// arrive moves a URL to the end of its host's queue.
 func (g *group) arrive(e *ending) error {
 	if err := g.batch.Delete(appendQueue(g.key[:0], e.host.Name, e.place), nil); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (u *url) set(to seen) {
 	}
 }
 
-// link adds one Request, or lowers the depth of one that is queued.
+// link adds the URL of one Request, or updates its depth or priority if it is known.
 func (g *group) link(o *op, l link) error {
 	u := g.urls[l.key]
 	if o.rescore {
@@ -210,7 +210,7 @@ func (g *group) link(o *op, l link) error {
 	return nil
 }
 
-// queue writes a URL that is not in the store, or only as rejected or done, at the end of its host's queue.
+// queue writes a URL that is unknown, rejected or done at the end of its host's queue.
 func (g *group) queue(o *op, l link, u *url) error {
 	c := &g.w.stored
 	h := g.open(l)
@@ -229,7 +229,7 @@ func (g *group) queue(o *op, l link, u *url) error {
 	}
 	first := d.queued+d.waiting == 0
 	if first && d.ready <= g.w.lanes.clock.unix(g.w.lanes.clock.Now()) {
-		d.ready = 0 // as for a forgotten host
+		d.ready = 0 // as if the host had been forgotten
 	}
 	c.pending++
 	d.queued++
@@ -248,20 +248,20 @@ func (g *group) enter(o *op, l link, h *host) (entry, error) {
 	return entry{p, o.keep(g.value)}, g.batch.Set(appendQueue(g.key[:0], h.Name, p), g.value, nil)
 }
 
-// keep returns a copy of value for the head of its host's queue, or nil if o has so much data that most of it will not be in a
-// head.
+// keep returns a copy of value, to be kept in the head of its host's queue. It returns nil if o has so much data that most of it would
+// not fit into a head.
 func (o *op) keep(value []byte) []byte {
 	if o.kept += len(value); o.kept > keptBytes {
-		return nil // it will be read when it is claimed
+		return nil // it will be read from disk when the URL is claimed
 	}
 	return slices.Clone(value)
 }
 
-// keptBytes limits the bytes of an op's requests that stay in memory until it is published.
+// keptBytes limits the bytes of Requests that an op keeps in memory until it is published.
 const keptBytes = 1 << 20
 
-// maxRejected limits the number of rejected URLs that are remembered; further ones are only counted. It bounds the cost of a host
-// at its quota.
+// maxRejected limits the number of rejected URLs that are remembered; further ones are only counted. It limits the space that a host at
+// its quota takes.
 const maxRejected = 1 << 24
 
 func (g *group) reject(o *op, u *url) {
@@ -275,7 +275,7 @@ func (g *group) reject(o *op, u *url) {
 	g.w.stored.rejected++
 }
 
-// open returns the host of l.
+// open returns the host of l, pinned for the group.
 func (g *group) open(l link) *host {
 	if h := g.hosts[l.key.host]; h != nil {
 		return h
@@ -314,7 +314,7 @@ func (g *group) writeURLsAndHosts() error {
 	return g.batch.Set(keyCounters, g.w.stored.bytes(g.value[:0]), nil)
 }
 
-// values writes a checkpoint.
+// values writes the offsets and values of a checkpoint.
 func (g *group) values(c *frontier.Checkpoint) error {
 	for name, offset := range c.Offsets {
 		g.key = appendOffset(g.key[:0], c.Owner, name)
@@ -340,7 +340,7 @@ func set(b *pebble.Batch, key, value []byte) error {
 	return b.Set(key, value, nil)
 }
 
-// publish makes the effects of a group visible, if it is durable, and unpins its hosts.
+// publish makes the effects of a group visible if the group is durable, and unpins its hosts.
 func (l *lanes) publish(g *group, durable bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

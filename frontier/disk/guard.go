@@ -6,22 +6,22 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// guard is the file system that the engine uses. If a change of the disk fails, the store fails before the engine learns of it: the
-// engine would try again for ever, or panic at a place where a deferred unlock would end the process. The goroutine of the failed
-// change then blocks for ever.
+// guard is the file system that the engine uses. If a write fails, guard makes the store fail and blocks the goroutine of that write for
+// ever, so that the engine does not learn of it: the engine would try again for ever, or panic in a place where a deferred unlock would
+// end the process.
 type guard struct {
 	vfs.FS
 	failure  *failure
-	unsynced bool // nothing is made durable, because no later process needs it
+	unsynced bool // nothing is synced, because no later process needs the files
 }
 
 // Unwrap returns the file system, so that the engine can determine its kind.
 func (g guard) Unwrap() vfs.FS { return g.FS }
 
-// check returns err while the store is being opened. Once it is open, check does not return if err is an error.
+// check returns err while the store is being opened. Afterwards, it does not return if err is not nil.
 func (g guard) check(err error) error { return g.checkOf(g.failure.dir, err) }
 
-// checkOf is like check, for a file that may not belong to the store: it then returns the error.
+// checkOf is like check, but returns err if the file does not belong to the store.
 func (g guard) checkOf(name string, err error) error {
 	if err != nil && !g.elsewhere(name) && g.failure.opened.Load() {
 		g.failure.breakDown(err)
@@ -30,7 +30,7 @@ func (g guard) checkOf(name string, err error) error {
 	return err
 }
 
-// elsewhere reports whether a file is part of a [Store.Snapshot]: the store does not depend on it.
+// elsewhere reports whether a file is part of a [Store.Snapshot], on which the store does not depend.
 func (g guard) elsewhere(name string) bool {
 	return name != g.failure.dir && g.PathDir(name) != g.failure.dir
 }
@@ -69,7 +69,7 @@ func (g guard) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.Fil
 // Rename implements vfs.FS.
 func (g guard) Rename(old, name string) error { return g.checkOf(name, g.FS.Rename(old, name)) }
 
-// Link implements vfs.FS. Not every file system has links. The engine makes them only for a [Store.Snapshot].
+// Link implements vfs.FS. The engine makes links only for a [Store.Snapshot]. Not every file system supports them.
 func (g guard) Link(old, name string) error { return g.checkOf(name, g.FS.Link(old, name)) }
 
 type guardedFile struct {

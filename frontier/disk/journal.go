@@ -8,25 +8,25 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Journal stores the groups of a [Store] elsewhere, so that another process, possibly on another machine, can rebuild the same
+// Journal stores the groups of changes of a [Store] elsewhere, so that another process, possibly on another machine, can rebuild the
 // store from them: see [Copy].
 //
-// A store with a Journal waits for it and not for its own disk. Its directory is a copy that has a prefix of the journal, even
-// after a crash of the machine. A call of the store returns when its group is in the journal and in the directory.
+// A store with a Journal waits for the Journal, not for its own disk. Its directory contains a prefix of the journal's groups, even after
+// a crash of the machine. A call of the store returns when its group is in the journal and in the directory.
 type Journal interface {
-	// Append makes a group durable after all earlier groups and returns its place. It must neither change nor keep group. A Store
-	// calls it from one goroutine. The first error ends the Store: every later call returns an error that wraps it. The group is
-	// then not in the directory, but may be in the journal.
+	// Append makes a group durable after all earlier groups and returns its mark. It must neither change nor keep group. A Store calls it
+	// from one goroutine. The first error ends the Store: every later call returns an error that wraps it. The group is then not in the
+	// directory, but may be in the journal.
 	Append(group []byte) (Mark, error)
 }
 
-// Mark is a place in a [Journal]. The zero Mark is its beginning.
+// Mark identifies a place in a [Journal]. The zero Mark is the place before the first group.
 type Mark struct {
-	Seq   uint64   // increases from group to group; 0 is before the first
-	Nonce [16]byte // of the group at Seq; different journals have different ones
+	Seq   uint64   // number of the group, increasing; 0 is before the first
+	Nonce [16]byte // random, of the group at Seq; it differs between journals
 }
 
-// errCopy is wrapped by the error of [Open] for a directory with a Journal that is opened without one, or the reverse.
+// errCopy is wrapped by the error of [Open] if a directory was written with a Journal and is opened without one, or vice versa.
 var errCopy = errors.New("disk: the directory belongs to a journal")
 
 func (m Mark) bytes(dst []byte) []byte {
@@ -51,7 +51,7 @@ func (e *engine) loadMark() (Mark, error) {
 	return readMark(b)
 }
 
-// journaled appends a batch to the journal, if there is one, and adds the mark to the batch, so that both take effect together.
+// journaled appends a batch to the journal, if there is one. It adds the mark to the batch, so that mark and batch take effect together.
 func (c *Config) journaled(dir string, b *pebble.Batch) error {
 	if c.Journal == nil {
 		return nil
@@ -63,7 +63,7 @@ func (c *Config) journaled(dir string, b *pebble.Batch) error {
 	return b.Set(keyMark, mark.bytes(nil), nil)
 }
 
-// checkJournal reports a directory that is opened with a journal and was written without one, or the reverse.
+// checkJournal returns an error if the directory is opened with a journal and was written without one, or vice versa.
 func (s *Store) checkJournal(written bool, m Mark) error {
 	var text string
 	switch {

@@ -24,8 +24,8 @@ var errCorrupt = errors.New("a stored record is corrupt")
 //	h host                    a host: ready time, counts, name
 //	m ...                     the store's own: counters, secret, time of the last write, checkpoints
 //
-// Keys are deleted by Delete. SingleDelete would be right for q, and is no faster, but a compaction that drops one and
-// finds the next block damaged ends the process with a panic (Pebble 2.1.7).
+// Keys are deleted by Delete. SingleDelete would suffice for q, but is no faster, and a compaction that drops such a deletion and finds
+// the next block damaged panics (Pebble 2.1.7).
 const (
 	tagSeen  = 's'
 	tagQueue = 'q'
@@ -41,20 +41,20 @@ const (
 var (
 	keyCounters = []byte("mc")
 	keySecret   = []byte("ms")
-	keyMark     = []byte("mj") // of a store with a journal
+	keyMark     = []byte("mj") // only in a store with a journal
 	keyTime     = []byte("mt")
 )
 
-// place is a URL's place in its host's queue. The order is by rank, 0 for the highest priority, then by fine, packed.Fine of the
-// score, then by number, which increases with each arrival. On disk fine is the upper 24 bits of the number; versions without
-// scores wrote 0 there.
+// place is the place of a URL in its host's queue. Places are ordered by rank, 0 for the highest priority; then by fine, which is
+// packed.Fine of the score; then by number, which increases with each arrival. On disk fine is the upper 24 bits of the number; versions
+// without scores wrote 0 there.
 type place struct {
 	rank   uint8
 	fine   uint32
 	number uint64
 }
 
-// end returns a place after all others.
+// end returns a place that comes after all others.
 func end() place { return place{math.MaxUint8, 1<<24 - 1, 1<<numberBits - 1} }
 
 // numberBits is the number of bits of the number in a stored place.
@@ -77,7 +77,7 @@ func placeOf(r *frontier.Request, number uint64) place {
 
 func (a place) score() float64 { return packed.Score(packed.RankOf(a.fine)) }
 
-// level returns a place without its number; higher is better.
+// level returns the order of a place without its number; higher is served earlier.
 func (a place) level() int64 { return -(int64(a.rank)<<24 | int64(a.fine)) }
 
 func rankOf(priority int8) uint8 { return uint8(math.MaxInt8 - int(priority)) }
@@ -96,7 +96,7 @@ func appendPlace(dst []byte, p place) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, p.rank), uint64(p.fine)<<numberBits|p.number)
 }
 
-// readPlace decodes the 9 bytes of appendPlace.
+// readPlace decodes the 9 bytes that appendPlace wrote.
 func readPlace(b []byte) place {
 	n := binary.BigEndian.Uint64(b[1:])
 	return place{b[0], uint32(n >> numberBits), n & (1<<numberBits - 1)}
@@ -111,10 +111,10 @@ func appendDue(dst []byte, due int64, host uint64, p place) []byte {
 	return appendPlace(binary.BigEndian.AppendUint64(dst, host), p)
 }
 
-// hostHash returns the host of an h key.
+// hostHash returns the host's hash in an h key.
 func hostHash(key []byte) uint64 { return binary.BigEndian.Uint64(key[1:]) }
 
-// queuePlace returns the place of a q key.
+// queuePlace returns the place in a q key.
 func queuePlace(key []byte) (place, error) {
 	if len(key) != 18 {
 		return place{}, errCorrupt
@@ -130,7 +130,7 @@ func readDue(key []byte) (due int64, host uint64, p place, err error) {
 		readPlace(key[17:]), nil
 }
 
-// secret makes the hashes of one crawl. Nobody can construct collisions without knowing it.
+// secret is the key for the hashes of one crawl. Without it, nobody can construct URLs whose hashes collide.
 type secret struct {
 	bytes []byte
 	url   cipher.Block
@@ -140,12 +140,11 @@ const secretSize = 32
 
 func newSecret() []byte {
 	b := make([]byte, secretSize)
-	_, _ = rand.Read(b) // it never fails
+	_, _ = rand.Read(b) // it never returns an error
 	return b
 }
 
-// firstID returns the first ID of claims. It is random, so that claims of earlier processes are not mistaken for claims of this
-// one.
+// firstID returns the first ID of claims. It is random, so that claims of an earlier process are not taken for claims of this process.
 func firstID() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:])
@@ -160,12 +159,11 @@ func secretOf(b []byte) (secret, error) {
 	return secret{b, block}, err
 }
 
-// urlKey identifies a URL in the store: a hash of its host, so that the URLs of a host lie together, and
-// one of its Key.
+// urlKey identifies a URL in the store by a hash of its host, so that the URLs of a host are adjacent, and a hash of its Key.
 type urlKey struct{ host, url uint64 }
 
-// hashHost returns 64 bits of a keyed hash. Among ten million hosts, two share one with a probability of
-// 3·10⁻⁶; they then share a queue, and are served as one host.
+// hashHost returns 64 bits of a keyed hash. Among ten million hosts, two have the same hash with a probability of 3·10⁻⁶. They then share
+// a queue, and are served as one host.
 func (s secret) hashHost(name string) uint64 {
 	h := sha256.New()
 	h.Write(s.bytes[16:])
@@ -174,7 +172,8 @@ func (s secret) hashHost(name string) uint64 {
 	return binary.BigEndian.Uint64(h.Sum(sum[:0]))
 }
 
-// hashURL returns 64 bits of the encrypted key: of n URLs on a host n²/2⁶⁵ are lost on average.
+// hashURL returns 64 bits of the encrypted key. Of n URLs on a host, an expected number of n²/2⁶⁵ are lost because their hashes are equal
+// to others.
 func (s secret) hashURL(k weburl.Key) uint64 {
 	var out [16]byte
 	s.url.Encrypt(out[:], k[:])

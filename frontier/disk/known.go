@@ -9,23 +9,23 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// known remembers a limited number of URLs that are in the store, so that a link on every page of a site does not reach the writer
-// each time. A URL in the store stays in it, its depth only decreases and its priority only increases, so an entry stays true; only
-// Revive and Rescore set them anew, and update the entry.
+// known remembers a limited number of URLs that are in the store, so that a link on every page of a site does not reach the writer each
+// time. Its entries stay true, because a URL stays in the store, its depth only decreases and its priority only increases. Only Revive
+// and Rescore change them otherwise, and update the entry.
 //
-// It compares whole Keys, because a URL mistaken for another would be lost.
+// known compares complete Keys, because a URL mistaken for another would be lost.
 type known struct {
-	seed maphash.Seed // secret, so that nobody can construct URLs that evict the others
+	seed maphash.Seed // secret, so that nobody can construct URLs that evict all others
 
 	mu   sync.RWMutex
 	sets []knownSet
 }
 
-// knownSet holds the keys of one hash, the latest first. The oldest is dropped first.
+// knownSet holds the keys with one hash, the latest first. The oldest key is dropped first.
 type knownSet struct {
 	keys   [knownWays]weburl.Key
-	depths [knownWays]uint32 // the depth plus 1; 0: no key
-	ranks  [knownWays]int8   // the highest priorities that raise none of them
+	depths [knownWays]uint32 // depth of each key plus 1; 0: no key
+	ranks  [knownWays]int8   // for each key, the highest priority that does not raise its URL
 }
 
 const knownWays = 4
@@ -49,7 +49,7 @@ func (n *known) has(k *weburl.Key, depth int, priority int8) bool {
 	return false
 }
 
-// note records k with a depth and a priority, replacing another key.
+// note records k with a depth and a priority. It may replace another key.
 func (n *known) note(k *weburl.Key, depth int, priority int8) {
 	if uint64(depth) >= 1<<32-1 {
 		return
@@ -80,14 +80,14 @@ func (n *known) without(links []link) []link {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return slices.DeleteFunc(links, func(l link) bool {
-		if l.Score != 0 { // scores of known URLs are not remembered
+		if l.Score != 0 { // scores of known URLs are not remembered, so the writer must decide
 			return n.has(&l.id, l.Depth, math.MaxInt8)
 		}
 		return n.has(&l.id, l.Depth, l.Priority)
 	})
 }
 
-// tell sets told[i] to whether keys[i] was recorded with this depth or a smaller one, and this priority or a higher one.
+// tell sets told[i] to whether keys[i] was recorded with at most this depth, and at least this priority.
 func (n *known) tell(keys []weburl.Key, depth int, priority int8, told []bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -96,7 +96,7 @@ func (n *known) tell(keys []weburl.Key, depth int, priority int8, told []bool) {
 	}
 }
 
-// noteGroup records the links of a group that is durable.
+// noteGroup records the links of a group that has become durable.
 func (n *known) noteGroup(g *group) {
 	for _, o := range g.ops {
 		for _, st := range o.steps {
@@ -111,7 +111,7 @@ func (n *known) noteLinks(g *group, links []link) {
 	for i := range links {
 		switch u := g.urls[links[i].key]; u.state {
 		case Queued, Waiting:
-			if u.rank < 0 { // a link without a score raises it
+			if u.rank < 0 { // a link without a score would raise the URL
 				n.forget(&links[i].id)
 				continue
 			}

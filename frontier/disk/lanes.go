@@ -12,16 +12,16 @@ import (
 
 type host = sched.Host[uint64, queue]
 
-// lanes holds in memory which URLs may be claimed, and when: for each host the head of its queue, the claims, and the URLs that
-// wait until a NotBefore. The rest of each queue is read from disk. lanes is safe for concurrent use: methods that other parts call
-// take the lock and release it; the others expect it locked.
+// lanes holds in memory the data for claims: the head of each host's queue, the claims, and the URLs that wait until a NotBefore. The
+// rest of each queue is read from disk. lanes is safe for concurrent use: methods that other parts call take the lock and release it; all
+// other methods expect the caller to hold it.
 type lanes struct {
 	c    Config
 	t    tuning
-	disk *engine // read, never written
+	disk *engine // only read, never written
 	wake func()  // wakes the writer, which then decides whether to call loadLow
 
-	clock clock // set before the store is opened
+	clock clock // set before the store is open, not changed later
 
 	mu      sync.Mutex
 	hosts   *sched.Schedule[uint64, queue]
@@ -39,15 +39,15 @@ type lanes struct {
 	done      int
 	rejected  int
 
-	rested []rested // for the writer
-	dead   []uint64 // for the writer: forgotten hosts, whose records can be deleted
-	stale  []stale  // for the writer: entries of raised URLs, to be deleted
+	rested []rested // ready times of releases that the writer must store
+	dead   []uint64 // forgotten hosts whose records the writer can delete
+	stale  []stale  // entries of raised URLs that the writer must delete
 }
 
-// rested is the ready time of a release, until a group writes it.
+// rested is the ready time given by a release, until a group stores it.
 type rested struct {
 	host  *host
-	ready int64 // by lanes.clock
+	ready int64 // on lanes.clock
 }
 
 func newLanes(c Config, t tuning) *lanes {
@@ -66,7 +66,7 @@ func newLanes(c Config, t tuning) *lanes {
 	return l
 }
 
-// end makes every Claim return err, unless there is an earlier error, and wakes those that wait.
+// end makes every Claim return err, or an earlier error if there is one, and wakes the Claims that wait.
 func (l *lanes) end(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,15 +83,15 @@ func (l *lanes) next() int64 {
 		return l.clock.Now()
 	}
 	if l.waiting.behind(l.asOf) {
-		return sched.Never // until loading ends
+		return sched.Never // until the waiting URLs are loaded
 	}
 	return min(l.hosts.Next(), l.waiting.next(), l.leases.Next())
 }
 
 func (l *lanes) notify() { l.line.Notify(l.next()) }
 
-// advance processes all events that are due: claims expire, URLs become claimable at their NotBefore, rested hosts are forgotten.
-// Each event takes effect as of the time at which it was due.
+// advance processes all events that are due: claims expire, URLs become claimable at their NotBefore, and hosts that are ready and have
+// no URLs are forgotten. Each event takes effect at the time at which it was due.
 func (l *lanes) advance(now int64) {
 	for {
 		lost := l.leases.Next()
@@ -120,7 +120,7 @@ func (l *lanes) advance(now int64) {
 	}
 }
 
-// forget drops a few hosts at a time. Each call adds at most one, so they cannot accumulate.
+// forget forgets a few hosts at a time. Each call of the store adds at most one host to forget, so such hosts cannot accumulate.
 func (l *lanes) forget(now int64) {
 	for range 4 {
 		h := l.hosts.Forget(now)
@@ -131,13 +131,13 @@ func (l *lanes) forget(now int64) {
 	}
 }
 
-// giveBack removes a claim and frees its place at its host.
+// giveBack marks a URL as not claimed, and removes its place from the claimed places of its host's queue.
 func (l *lanes) giveBack(e *lease) {
 	delete(l.claimed, e.key)
 	l.returned(e.host, e.place)
 }
 
-// release frees the place of a claim at its host. The error is frontier.ErrLost.
+// release frees the place of a claim at its host. It returns frontier.ErrLost if there is no such claim.
 func (l *lanes) release(id uint64, readyAt time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,7 +156,7 @@ func (l *lanes) release(id uint64, readyAt time.Time) error {
 	return nil
 }
 
-// keep keeps a claim, and its place at its host, until endReleased. The error is frontier.ErrLost.
+// keep makes a claim, and its place at its host, last until endReleased. It returns frontier.ErrLost if there is no such claim.
 func (l *lanes) keep(id uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,7 +169,7 @@ func (l *lanes) keep(id uint64) error {
 	return nil
 }
 
-// settle ends a claim in memory, for the writer to end it on disk. The error is frontier.ErrLost.
+// settle ends a claim in memory and returns its end, which the writer stores. It returns frontier.ErrLost if there is no such claim.
 func (l *lanes) settle(id uint64, t frontier.Settlement) (*ending, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,8 +182,8 @@ func (l *lanes) settle(id uint64, t frontier.Settlement) (*ending, error) {
 	return e.ending(false, t, l.clock, now), nil
 }
 
-// endReleased ends claims that were released or put on hold in memory and sets the end of each step. The error is frontier.ErrLost; in
-// that case none has ended.
+// endReleased ends claims that were released or put on hold in memory and sets the end of each step. It returns frontier.ErrLost, and
+// ends none of them, if one is not such a claim.
 func (l *lanes) endReleased(ends []frontier.End, steps []step) error {
 	ids := make([]uint64, len(ends))
 	for i := range ends {
@@ -202,7 +202,7 @@ func (l *lanes) endReleased(ends []frontier.End, steps []step) error {
 	return nil
 }
 
-// await waits until a host may be served, and counts one of its URLs as held. level is that of its first URL, if BestFirst is set.
+// await waits until a host may be served, and counts one of its URLs as held. With BestFirst, level is the level of the host's first URL.
 func (l *lanes) await(ctx context.Context) (h *host, level int64, err error) {
 	wait := l.line.Await(ctx, &l.mu, l.clock.Clock, func(now int64) (bool, int64) {
 		if h, err = l.tryHost(now); h != nil {
@@ -216,7 +216,7 @@ func (l *lanes) await(ctx context.Context) (h *host, level int64, err error) {
 	return h, level, err
 }
 
-// putBack undoes await and first.
+// putBack reverts await and first: it puts the entry back into its queue.
 func (l *lanes) putBack(e *lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -226,14 +226,14 @@ func (l *lanes) putBack(e *lease) {
 	l.notify()
 }
 
-// tryHost returns neither a host nor an error if the caller should wait.
+// tryHost returns a host that may be served. If it returns neither a host nor an error, the caller must wait.
 func (l *lanes) tryHost(now int64) (*host, error) {
 	if l.ended != nil {
 		return nil, l.ended
 	}
 	l.advance(now)
 	if l.waiting.behind(now) {
-		return nil, nil // an earlier host may be due; endLoading notifies the line
+		return nil, nil // a host not loaded yet may be due earlier; endLoading notifies the line
 	}
 	h := l.hosts.Take(now)
 	if h == nil && l.hosts.Pending() == 0 {
@@ -252,11 +252,11 @@ func (l *lanes) grant(e *lease, r frontier.Request) frontier.Claim {
 	if deadline != sched.Never {
 		c.Deadline = l.clock.Time(deadline)
 	}
-	l.notify() // wakes the line for the deadline
+	l.notify() // so that a waiting Claim considers the deadline
 	return c
 }
 
-// lookUp reports whether a URL is claimed. asOf is the time at which that was true, in Unix nanoseconds.
+// lookUp reports whether a URL was claimed at the time asOf, in Unix nanoseconds.
 func (l *lanes) lookUp(k urlKey) (claimed bool, asOf int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -276,7 +276,8 @@ func (l *lanes) stats() frontier.Stats {
 	}
 }
 
-// tryStats returns a channel if the writer must first load URLs that are due. The channel is closed when they are loaded.
+// tryStats returns the numbers of URLs. If the writer must load URLs that are due first, it returns a channel that is closed when they
+// are loaded.
 func (l *lanes) tryStats() (frontier.Stats, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -316,8 +317,8 @@ func (l *lanes) room(host uint64) int {
 	return min(l.c.MaxPending-l.hosts.Pending(), perHost)
 }
 
-// open returns the host of a link and pins it, so that it is not forgotten before the group is published. If the host is not in
-// memory, it has nothing pending on disk, and is created.
+// open returns the host of a link and pins it, so that it is not forgotten before the group is published. A host that is not in memory
+// has no pending URLs on disk; open creates it.
 func (l *lanes) open(g *group, to link) *host {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -331,7 +332,7 @@ func (l *lanes) open(g *group, to link) *host {
 	return h
 }
 
-// pinHeld pins a host of which a URL is held, so that it cannot have been forgotten.
+// pinHeld pins a host. One of its URLs is held, so it cannot have been forgotten.
 func (l *lanes) pinHeld(g *group, h *host) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -362,8 +363,8 @@ func (l *lanes) takeDead() []uint64 {
 	return slices.DeleteFunc(dead, func(hash uint64) bool { return l.hosts.Find(hash) != nil })
 }
 
-// takeRested adds the ready times of releases to the group. Their hosts cannot have been forgotten, because no earlier group ends
-// the released claims.
+// takeRested adds the ready times of releases to the group. Their hosts cannot have been forgotten, because the released claims have not
+// been ended by an earlier group.
 func (l *lanes) takeRested(g *group) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -375,7 +376,7 @@ func (l *lanes) takeRested(g *group) {
 	l.rested = nil
 }
 
-// hasRested reports whether ready times of releases are not written yet.
+// hasRested reports whether there are ready times of releases that are not stored yet.
 func (l *lanes) hasRested() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

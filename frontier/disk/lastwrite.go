@@ -14,9 +14,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// lastName is the default of Config.LastWrite. The file holds the time of the last durable write. It is written after that write
-// and not synced, so it is never ahead of the store. A store whose own record of its last write is older has lost writes. The
-// engine cannot detect that without its log.
+// lastName is the default of Config.LastWrite. The file contains the time of the last durable write. It is written after that write and
+// is not synced, so it is never ahead of the store. If the store's record of its last write is older than this time, the store has lost
+// writes. The engine alone cannot detect that if its log is missing.
 const lastName = marker + ".last"
 
 // lastWrite is the file, open for writing.
@@ -25,7 +25,7 @@ type lastWrite struct {
 	buf []byte
 }
 
-// openLast opens the file. If it has no valid time, it is replaced.
+// openLast opens the file. If the file contains no valid time, it is replaced.
 func openLast(fs vfs.FS, path string) (*lastWrite, error) {
 	if _, sound, err := readLast(fs, path); err == nil && !sound {
 		_ = fs.Remove(path)
@@ -37,13 +37,13 @@ func openLast(fs vfs.FS, path string) (*lastWrite, error) {
 	return &lastWrite{f: f}, nil
 }
 
-// note records the time of a write. It ignores errors: without the record, only the loss of this write would remain undetected.
+// note writes the time of a write to the file. It ignores errors: they only mean that the loss of this write would not be detected.
 func (l *lastWrite) note(unix int64) {
 	l.buf = appendLast(l.buf[:0], unix)
 	_, _ = l.f.WriteAt(l.buf, 0)
 }
 
-// appendLast appends the contents of the file: the time, in Unix nanoseconds, and a checksum.
+// appendLast appends the content of the file: the time, in Unix nanoseconds, and a checksum.
 func appendLast(b []byte, unix int64) []byte {
 	b = fmt.Appendf(b, "%020d", unix)
 	return fmt.Appendf(b, " %08x\n", crc32.ChecksumIEEE(b))
@@ -56,12 +56,12 @@ func (l *lastWrite) close() error {
 	return l.f.Close()
 }
 
-// checkLast reports a store that has lost writes. unix is the time of its last write.
+// checkLast returns an error if the store has lost writes. unix is the time of its last write.
 func checkLast(fs vfs.FS, path string, unix int64) error {
 	noted, sound, err := readLast(fs, path)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):
-		return nil // the store was made by an earlier version
+		return nil // an earlier version, which had no such file, made the store
 	case err != nil:
 		return err
 	case sound && noted > unix:
@@ -70,7 +70,7 @@ func checkLast(fs vfs.FS, path string, unix int64) error {
 	return nil
 }
 
-// readLast reads the file. sound is false if it has no valid time, which is possible after a power cut.
+// readLast reads the file. sound is false if the file contains no valid time, for example after a power cut.
 func readLast(fs vfs.FS, path string) (noted int64, sound bool, err error) {
 	f, err := fs.Open(path)
 	if err != nil {

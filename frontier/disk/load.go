@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
-// loadSecret reads the secret of the hashes, or creates it. The first group of a journal has nothing else.
+// loadSecret reads the secret for the hashes, or creates it. The first group of a journal contains only the secret.
 func (s *Store) loadSecret() error {
 	b, err := s.engine.get(keySecret)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Store) keepSecret(secret []byte) error {
 	return s.engine.db.Apply(b, pebble.Sync)
 }
 
-// loadTime reads the time of the last write, 0 if there was none.
+// loadTime returns the time of the last write, or 0 if there was none.
 func (e *engine) loadTime() (unix int64, err error) {
 	b, err := e.get(keyTime)
 	if err != nil || b == nil {
@@ -63,7 +63,7 @@ func (e *engine) loadCounters() (stored, error) {
 	return readStored(b)
 }
 
-// load adds the hosts that have pending URLs or are not ready yet, and URLs that wait. It returns the number of pending URLs.
+// load reads the hosts that have pending URLs or are not ready yet, and waiting URLs. It returns the number of pending URLs.
 func (l *lanes) load(counts stored) (pending int, err error) {
 	l.published, l.done, l.rejected = counts.number, counts.done, counts.rejected
 	now := l.clock.Now()
@@ -86,7 +86,7 @@ func (l *lanes) load(counts stored) (pending int, err error) {
 	return pending, l.loadWaiting()
 }
 
-// firstPlace returns a place that is not after the first one of a host: exactly the first one with BestFirst.
+// firstPlace returns the place of a host's first URL with BestFirst, otherwise a place that is not after it.
 func (l *lanes) firstPlace(hash uint64, r hostRecord) (place, error) {
 	if !l.c.BestFirst || r.queued == 0 {
 		return place{}, nil
@@ -118,7 +118,7 @@ func (l *lanes) loadHost(hash uint64, r hostRecord, from place, now int64) {
 	}
 }
 
-// loadWaiting adds the URLs that are due now, and some of those that are due next.
+// loadWaiting reads the waiting URLs that are due now, and some of those that are due next.
 func (l *lanes) loadWaiting() error {
 	l.asOf = l.clock.Now()
 	l.waiting = window{most: l.t.window, horizon: sched.Always}

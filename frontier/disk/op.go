@@ -8,32 +8,32 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// errTooLarge is the error for a call with more than 1 GiB of values, URLs or Meta, which the engine could not write in one step.
-// The call had no effect.
+// errTooLarge is returned by a call with more than 1 GiB of values, URLs and Meta, which the engine could not write in one step. The call
+// had no effect.
 var errTooLarge = errors.New("disk: more than 1 GiB in one call")
 
 const (
 	callBytes  = 1 << 30 // maximum bytes of values, URLs and Meta in one call
-	groupBytes = 4 << 20 // maximum of the same in one batch, unless a single call has more
+	groupBytes = 4 << 20 // maximum bytes of these in one batch, unless a single call has more
 )
 
-// op is one call that writes, on its way through the writer. Its steps are processed in order.
+// op is one call that writes, and its results. The writer processes its steps in order.
 type op struct {
 	steps      []step
 	checkpoint frontier.Checkpoint
-	links      int  // of all steps
-	bytes      int  // of URLs, Meta and values
-	revive     bool // queue URLs that are done, too
-	rescore    bool // links are queued entries with their new scores
+	links      int  // number of links of all steps
+	bytes      int  // bytes of URLs, Meta and values
+	revive     bool // also queue URLs that are done
+	rescore    bool // links are queued entries that get new scores
 
-	// The results, set by the writer.
+	// The results of the op, set by the writer.
 	added    int
-	done     int // URLs settled for good, less those revived
-	rejected int // URLs rejected, less rejected ones that were queued
+	done     int // URLs settled for good, minus revived URLs
+	rejected int // URLs rejected, minus rejected URLs that were queued
 	fresh    []fresh
 	raises   []raise
 	rescored int
-	kept     int // bytes of fresh that stay in memory
+	kept     int // bytes of the entries in fresh that stay in memory
 	err      error
 	over     chan struct{} // closed when the results are set
 }
@@ -65,21 +65,21 @@ type link struct {
 	*frontier.Request
 	id   weburl.Key
 	key  urlKey
-	from place // place of the entry that a rescore replaces
+	from place // with rescore: place of the entry to replace
 }
 
-// lease is a claimed URL.
+// lease is a URL that is claimed, or about to be.
 type lease struct {
 	entry
 	host    *host
 	key     urlKey
 	depth   int
 	attempt int
-	held    bool  // it keeps its place at its host until a Commit
-	due     int64 // Unix nanoseconds: in the record on disk the URL still waits until then. 0: it does not wait
+	held    bool  // a Hold keeps the host from being claimed until a Commit
+	due     int64 // Unix nanoseconds until which the URL still waits on disk. 0: it does not wait
 }
 
-// ending returns the end of a claim that is settled by t at now.
+// ending returns the end that a Settlement t at now gives a claim.
 func (l *lease) ending(freed bool, t frontier.Settlement, c clock, now int64) *ending {
 	e := &ending{lease: l, fate: sched.Gone, freed: freed, ready: c.At(t.ReadyAt), attempt: l.attempt, to: l.place}
 	if t.Again != nil {
@@ -88,16 +88,16 @@ func (l *lease) ending(freed bool, t frontier.Settlement, c clock, now int64) *e
 	return e
 }
 
-// ending describes the end of a claim.
+// ending describes how a claim ends.
 type ending struct {
 	*lease
 	fate    sched.Fate
-	freed   bool  // its claim was released before
-	ready   int64 // the host's ready time, by lanes.clock
-	until   int64 // the time until which the URL waits, if its fate is Later
+	freed   bool  // Release has freed the host before
+	ready   int64 // the host's ready time, on lanes.clock
+	until   int64 // time until which the URL waits, if its fate is Later
 	attempt int
-	anew    bool  // it arrives anew (F5)
-	to      place // place to which it returns; set by the writer if that is the end of the queue
+	anew    bool  // the URL arrives anew (F5)
+	to      place // place of the URL afterwards; set by the writer if that is the end of the queue
 }
 
 func (e *ending) again(a *frontier.Again, until, now int64) {
@@ -111,9 +111,9 @@ func (e *ending) again(a *frontier.Again, until, now int64) {
 	}
 }
 
-// fresh is an entry that the op has added.
+// fresh is an entry that the op has added to the queue of a host.
 type fresh struct {
 	host *host
 	entry
-	first bool // its host had nothing pending before
+	first bool // the host had no pending URLs before
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// Part selects the contents that another store takes from a [Copy].
+// Part selects those contents of a [Copy] that another store takes over.
 type Part struct {
-	// Host reports whether the part has a host (weburl.URL.Host), with its queue and its known URLs. A host without pending URLs is not
-	// known by name, so its known URLs are in every part.
+	// Host reports whether a host (weburl.URL.Host), with its queue and its known URLs, belongs to the part. The names of hosts without
+	// pending URLs are unknown, so their known URLs are in every part.
 	Host func(host string) bool
-	// Value returns the part's version of a value of the owner "" (frontier.Durable.Values), or nil to leave it out. A nil function
-	// leaves out all values.
+	// Value returns the value that the part has instead of a value of the owner "" (frontier.Durable.Values), or nil to leave it out.
+	// nil: no values.
 	Value func(name string, value []byte) []byte
-	// Checkpoint has the offsets and values that an owner has in the part. The owner's offsets and values in the copy are not
-	// taken.
+	// Checkpoint has the offsets and values that an owner has in the part. The offsets and values that the owner has in the Copy are not
+	// taken over.
 	Checkpoint frontier.Checkpoint
 }
 
-// Part calls f with groups that turn any Copy into the part if they are all applied in order. They have about 4 MiB each. f must not
-// keep them. The Copy is not changed. The error is f's or the disk's.
+// Part calls f with groups of about 4 MiB each, which f must not keep. A Copy to which all of them are applied in order has the contents
+// of the part. This Copy does not change. Part returns the error of f or of the disk.
 func (k *Copy) Part(p Part, f func(group []byte) error) error {
 	return k.engine.guarded(func() error {
 		names, counts, err := k.hosts(p.Host)
@@ -45,7 +45,7 @@ func (k *Copy) Part(p Part, f func(group []byte) error) error {
 				if err == nil && at == ours {
 					of.count(st.state, 1)
 				}
-				return at == ours || at == nobodys && st.state == Done // a rejected one may be queued as a new one
+				return at == ours || at == nobodys && st.state == Done // a rejected URL may be queued as a new one
 			}),
 			g.copyKeys(k.engine, keySecret, nil),
 			g.copyKeys(k.engine, keyTime, nil),
@@ -62,9 +62,9 @@ func (k *Copy) Part(p Part, f func(group []byte) error) error {
 	})
 }
 
-// Drop removes the hosts that gone reports, with their queues and their known URLs, and then commits c, in groups that are appended to
-// j before they take effect. If it is interrupted, the groups so far stay in effect, and the next Drop removes the rest. The error is
-// j's or the disk's: the Copy must be closed then.
+// Drop removes the hosts for which gone returns true, with their queues and their known URLs, and then commits c. It appends each group
+// of changes to j before it applies it. If it is interrupted, the groups so far stay in effect, and the next Drop removes the remaining
+// hosts. After an error, which is that of j or of the disk, the Copy must be closed.
 func (k *Copy) Drop(gone func(host string) bool, c frontier.Checkpoint, j Journal) error {
 	return k.drop(gone, c, j, groupBytes)
 }
@@ -106,7 +106,7 @@ func (k *Copy) drop(gone func(host string) bool, c frontier.Checkpoint, j Journa
 					return true, drop(key)
 				}),
 				k.engine.scanPrefix(appendHost(nil, tagQueue, host), func(key, _ []byte) (bool, error) { return true, drop(key) }),
-				drop(appendHost(nil, tagHost, host)), // last, because the host is found by this record
+				drop(appendHost(nil, tagHost, host)), // last, because Drop finds the host by this record
 			)
 		}
 		if err == nil && counts != (stored{}) {
@@ -116,16 +116,17 @@ func (k *Copy) drop(gone func(host string) bool, c frontier.Checkpoint, j Journa
 	})
 }
 
-// whose classifies the hosts of a store.
+// whose says to which part a host belongs.
 type whose uint8
 
 const (
-	nobodys whose = iota // the host has no record
+	nobodys whose = iota // the host has no record, so its name is unknown
 	ours
 	others
 )
 
-// hosts returns the class of each host with a record, by its hash, and the counters. meant reports the hosts of the part.
+// hosts returns, by hash, to which part each host with a record belongs, and the counters of the store. meant reports whether a host
+// belongs to this part.
 func (k *Copy) hosts(meant func(host string) bool) (names map[uint64]whose, counts stored, err error) {
 	if counts, err = k.engine.loadCounters(); err != nil {
 		return nil, counts, err
@@ -145,7 +146,7 @@ func (k *Copy) hosts(meant func(host string) bool) (names map[uint64]whose, coun
 	return names, counts, err
 }
 
-// count adds n URLs in a state.
+// count counts n URLs in the state st.
 func (c *stored) count(st State, n int) {
 	switch st {
 	case Done:
@@ -155,7 +156,7 @@ func (c *stored) count(st State, n int) {
 	}
 }
 
-// dueHost returns the host of a d key, or 0 for a damaged key.
+// dueHost returns the host's hash in a d key, or 0 for a damaged key.
 func dueHost(key []byte) uint64 {
 	_, host, _, err := readDue(key)
 	if err != nil {
@@ -170,7 +171,7 @@ type grouper struct {
 	f     func(group []byte) error
 }
 
-// copyKeys adds the keys with a prefix for which keep returns true, or all if keep is nil.
+// copyKeys adds the keys with a prefix, and their values, for which keep returns true. A nil keep selects all.
 func (g *grouper) copyKeys(e *engine, prefix []byte, keep func(key, value []byte) bool) error {
 	return e.scanPrefix(prefix, func(key, value []byte) (bool, error) {
 		if keep != nil && !keep(key, value) {
@@ -192,10 +193,10 @@ func (g *grouper) copyValues(e *engine, change func(name string, value []byte) [
 	})
 }
 
-// checkpoint adds a checkpoint.
+// checkpoint adds the offsets and values of a checkpoint.
 func (g *grouper) checkpoint(c frontier.Checkpoint) error { return (&group{batch: g.batch}).values(&c) }
 
-// grown passes the group on if it is large.
+// grown passes the group on if it has become large.
 func (g *grouper) grown() error {
 	if g.batch.Len() < groupBytes {
 		return nil
@@ -203,7 +204,7 @@ func (g *grouper) grown() error {
 	return g.flush()
 }
 
-// flush passes the group on, and begins the next one.
+// flush passes the group on and begins the next one.
 func (g *grouper) flush() error {
 	err := g.f(g.batch.Repr())
 	g.batch.Reset()

@@ -11,14 +11,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// plainFS is the system's file system restricted to regular files. Somebody may have put other files into a crawl's directory:
-// through a symbolic link the engine would write elsewhere, and a named pipe would block it for ever.
+// plainFS is the system's file system restricted to regular files. A crawl's directory may contain other files that somebody has put
+// there: through a symbolic link the engine would write elsewhere, and a named pipe would block it for ever.
 type plainFS struct{ vfs.FS }
 
 // Unwrap returns the file system, so that the engine can determine its kind.
 func (p plainFS) Unwrap() vfs.FS { return p.FS }
 
-// Lock implements vfs.FS. It empties the file.
+// Lock implements vfs.FS. It truncates the file.
 func (p plainFS) Lock(name string) (io.Closer, error) {
 	if err := plain(name); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (p plainFS) List(dir string) ([]string, error) {
 	return names, nil
 }
 
-// plain returns an error if the file exists and is not a regular file.
+// plain returns an error if there is a file at path that is not a regular file.
 func plain(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, iofs.ErrNotExist) || err == nil && info.Mode().IsRegular() {

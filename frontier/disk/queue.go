@@ -4,16 +4,16 @@ import "slices"
 
 // queue is the part of a host's queue that is in memory.
 //
-// Claimable URLs with a place before from are in memory, in head. The others are only on disk, and are read from that place on, not
-// from the beginning of the queue, where there are deleted entries.
+// Claimable URLs with a place before from are in memory, in head. All others are only on disk. They are read from the place from on,
+// because the beginning of the queue on disk has deleted entries.
 type queue struct {
 	name string
 	from place
-	head *head  // nil: nothing is claimable before from, nothing is claimed, and no goroutine is reading
+	head *head  // nil: no entry before from is claimable, none is claimed, and no goroutine is reading
 	disk onDisk // only the writer uses it
 }
 
-// onDisk is a host's record without its name, as last written.
+// onDisk is the record of a host, without its name, as it was written last.
 type onDisk struct {
 	ready   int64
 	queued  int32
@@ -23,25 +23,25 @@ type onDisk struct {
 
 type head struct {
 	entries []entry  // in the order of their places
-	out     []place  // places of claimed entries, which are still queued on disk
-	reading *reading // not nil: a goroutine is reading entries from disk
+	out     []place  // places of claimed entries, which are still in the queue on disk
+	reading *reading // set while a goroutine reads entries from disk
 	late    []entry  // entries that became claimable since the reading began
-	size    int      // bytes of entries
-	counted int      // the part of size that heads has counted
-	newer   *host    // neighbours in heads, if there are entries
+	size    int      // bytes of entries, with their overhead
+	counted int      // bytes of this head that heads.size includes
+	newer   *host    // neighbours in the list of heads, if there are entries
 	older   *host
 	listed  bool
 }
 
-// reading is a read of the head of a queue from disk, with the state at its beginning.
+// reading is a read of entries of a queue from disk, with the state of the queue at its beginning.
 type reading struct {
 	host      *host
-	ended     chan struct{} // closed when it ends
+	ended     chan struct{} // closed when the read has ended
 	from      place
-	out       []place // claimed places
+	out       []place // places that were claimed at the beginning
 	published uint64
 	waiting   bool  // some URLs of the host wait
-	asOf      int64 // waiting URLs due by this time are claimable, in Unix nanoseconds
+	asOf      int64 // waiting URLs that are due by this time are claimable; Unix nanoseconds
 }
 
 // entry is a claimable URL.
@@ -61,7 +61,7 @@ func (q *queue) open() *head {
 	return q.head
 }
 
-// insert puts e, whose place is before from, into the head, and drops entries beyond the maximum number.
+// insert adds e, whose place is before from, to the head. If there are more than most entries, it drops the last ones.
 func (q *queue) insert(e entry, most int) {
 	d := q.open()
 	i, _ := slices.BinarySearchFunc(d.entries, e.place, func(a entry, p place) int {
@@ -77,7 +77,7 @@ func (q *queue) insert(e entry, most int) {
 	}
 }
 
-// drop forgets the entries from i on. They will be read from disk.
+// drop drops the entries from index i on, so that they will be read from disk again.
 func (q *queue) drop(i int) {
 	d := q.head
 	q.from = d.entries[i].place
@@ -88,11 +88,11 @@ func (q *queue) drop(i int) {
 	d.entries = d.entries[:i]
 }
 
-// claimed reports whether p is claimed, or the end of its claim is not published yet.
+// claimed reports whether the entry at p is claimed, or the end of its claim is not published yet.
 func (q *queue) claimed(p place) bool { return q.head != nil && slices.Contains(q.head.out, p) }
 
-// level returns the level of the first URL of h. If the head of the queue is not in memory, from is the place of the first entry,
-// or a place before it.
+// level returns the level of the first URL of h. If that URL is not in memory, the result is the level of the place from, which is not
+// after it.
 func level(h *host) int64 {
 	q := &h.Queue
 	if d := q.head; d != nil && len(d.entries) > 0 {
@@ -101,7 +101,7 @@ func level(h *host) int64 {
 	return q.from.level()
 }
 
-// ranked updates the schedule after a change of the first URL of h.
+// ranked updates the schedule after the first URL of h has changed.
 func (l *lanes) ranked(h *host) {
 	if l.c.BestFirst {
 		l.hosts.Update(h, l.clock.Now())
@@ -143,14 +143,15 @@ func (l *lanes) returned(h *host, p place) {
 	l.heads.update(h)
 }
 
-// heads bounds the memory of all heads. The least recently used head is dropped, and later read from disk again.
+// heads limits the memory of the heads of all queues. It drops the head that was used longest ago; it is read from disk again when it is
+// needed.
 type heads struct {
 	limit          int
 	size           int
 	newest, oldest *host
 }
 
-// update accounts for a change of h's head.
+// update must be called after a change of h's head.
 func (l *heads) update(h *host) {
 	d := h.Queue.head
 	l.size += d.size - d.counted

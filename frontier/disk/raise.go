@@ -10,19 +10,19 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
-// A URL is raised (F20) by writing another entry for it, at a place of the higher priority. Its record then names the new entry as
-// the only valid one. The first entry stays, because its place is not recorded, so that URLs that are never raised need no extra
-// space. It is deleted when its turn comes. An entry written by a raise is deleted by the next raise.
+// A URL is raised (F20) by writing another entry for it, at a place of the higher priority. Its record then names the new entry as the
+// only valid one. The place of the first entry is not recorded, so that URLs that are never raised need no extra space. Therefore it is
+// only deleted when it becomes the first of the queue. An entry that a raise wrote is deleted by the next raise.
 
 // raise is a new entry that replaces earlier ones of its URL.
 type raise struct {
 	fresh
 	key    urlKey
-	before place // place of the entry that an earlier raise wrote
-	again  bool  // before is set
+	before place // place of the entry that an earlier raise wrote, if again is set
+	again  bool  // the URL was raised before
 }
 
-// stale is an entry to be deleted.
+// stale identifies an entry that must be deleted.
 type stale struct {
 	host uint64
 	place
@@ -30,17 +30,17 @@ type stale struct {
 
 // staleError reports that an entry is not the valid one of its URL.
 type staleError struct {
-	by place // the valid one; zero if the URL is done
+	by place // place of the valid entry; zero if the URL is done
 }
 
 func (*staleError) Error() string { return "disk: another entry has come in place of this one" }
 
-// below reports whether a URL has a lower priority than r, or the same and a lower score, and can be raised.
+// below reports whether a URL can be raised by r: its priority is lower, or equal and its score is lower.
 func (s *seen) below(r *frontier.Request) bool {
 	return s.state == Queued && !s.fixed && (s.priority < r.Priority || s.priority == r.Priority && s.rank < packed.Rank(r.Score))
 }
 
-// highest returns the highest priority that does not raise a URL that is queued or waits.
+// highest returns the highest priority that would not raise the URL, which is queued or waits.
 func (s *seen) highest() int8 {
 	if s.fixed || s.state == Waiting {
 		return math.MaxInt8
@@ -48,7 +48,7 @@ func (s *seen) highest() int8 {
 	return s.priority
 }
 
-// at returns the place of a URL's valid entry after e. Only URLs that were raised have one.
+// at returns the place to record for a URL whose valid entry is e: e's place if the URL was raised, otherwise the zero place.
 func (e entry) at(was seen) place {
 	if !was.raised {
 		return place{}
@@ -63,7 +63,7 @@ func (e *ending) at(was seen) place {
 	return e.to
 }
 
-// raise writes an entry of l that replaces those of its URL.
+// raise writes an entry for l that replaces the earlier entries of its URL.
 func (g *group) raise(o *op, l link, u *url) error {
 	h := g.open(l)
 	h.Queue.disk.raised = true
@@ -73,7 +73,7 @@ func (g *group) raise(o *op, l link, u *url) error {
 	return err
 }
 
-// buryStale deletes the stale entries.
+// buryStale deletes the stale entries from disk.
 func (g *group) buryStale() error {
 	for _, x := range g.w.lanes.takeStale() {
 		if err := g.batch.Delete(appendQueue(g.key[:0], x.host, x.place), nil); err != nil {
@@ -83,7 +83,7 @@ func (g *group) buryStale() error {
 	return nil
 }
 
-// buryRest deletes the stale entries of a host without pending URLs.
+// buryRest deletes the stale entries of a host without pending URLs from disk.
 func (g *group) buryRest(h *host) error {
 	d := &h.Queue.disk
 	if !d.raised || d.queued+d.waiting > 0 {
@@ -93,7 +93,7 @@ func (g *group) buryRest(h *host) error {
 	return g.batch.DeleteRange(appendQueue(nil, h.Name, place{}), appendQueue(nil, h.Name, end()), nil)
 }
 
-// forgetRest removes them from memory, too, and marks that nothing is left to read from disk.
+// forgetRest removes the stale entries of a host without pending URLs from memory, and records that nothing is left to read from disk.
 func (l *lanes) forgetRest(h *host) {
 	d := h.Queue.head
 	if d == nil || h.Pending() > 0 {
@@ -107,8 +107,8 @@ func (l *lanes) forgetRest(h *host) {
 // isStale reports whether an entry is not the valid one of its URL.
 func (s *seen) isStale(p place) bool { return s.raised && (s.state == Done || s.at != p) }
 
-// lease makes a lease for an entry that was taken from the head of h. It returns a lease together with an error only if just the
-// Request is unreadable. The error is a *staleError if the entry must be discarded.
+// lease makes a lease for an entry that was taken from the head of h. It returns both a lease and an error if only the Request is
+// unreadable. The error is a *staleError if the entry must be discarded.
 func (s *Store) lease(h *host, e entry) (l *lease, r frontier.Request, err error) {
 	for {
 		raises := s.lanes.raisesSoFar()
@@ -120,7 +120,7 @@ func (s *Store) lease(h *host, e entry) (l *lease, r frontier.Request, err error
 		case stale == nil && s.lanes.hold(l.key, raises):
 			return l, r, nil
 		}
-		// The entry that replaces this one is on disk, or about to be, and not yet claimable.
+		// The entry that replaces this one is not claimable yet: it is on disk, or about to be written.
 		if werr := s.writer.write(&op{}); werr != nil || stale != nil {
 			return nil, r, cmp.Or(werr, err)
 		}
@@ -139,8 +139,8 @@ func (l *lanes) raisesSoFar() int {
 	return l.raises
 }
 
-// hold marks a URL as claimed, so that it can no longer be raised. It fails if the URL is being raised, or if any raise has begun
-// since.
+// hold marks a URL as claimed, so that it can no longer be raised. It returns false if the URL is being raised, or if any raise has begun
+// since there were since raises.
 func (l *lanes) hold(k urlKey, since int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,8 +151,8 @@ func (l *lanes) hold(k urlKey, since int) bool {
 	return true
 }
 
-// beginRaise reports whether a URL can be raised: it is not claimed, or its claim ends earlier in the same group. The URL cannot be
-// claimed until the raise is published.
+// beginRaise reports whether a URL can be raised: it is not claimed, or an op of the same group has ended its claim (released). If it
+// can, it cannot be claimed until the raise is published.
 func (l *lanes) beginRaise(k urlKey, released bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,7 +164,7 @@ func (l *lanes) beginRaise(k urlKey, released bool) bool {
 	return true
 }
 
-// publishRaise makes the new entry of a URL claimable, and removes the one that an earlier raise wrote.
+// publishRaise makes the new entry of a URL claimable, and removes the entry that an earlier raise wrote.
 func (l *lanes) publishRaise(r raise) {
 	delete(l.raising, r.key)
 	l.published = max(l.published, r.number+1)
@@ -175,7 +175,7 @@ func (l *lanes) publishRaise(r raise) {
 	}
 }
 
-// remove removes an entry from the head of h, if it is there.
+// remove removes the entry at p from the head of h, if it is there.
 func (l *lanes) remove(h *host, p place) {
 	d := h.Queue.head
 	if d == nil {
@@ -191,7 +191,7 @@ func (l *lanes) remove(h *host, p place) {
 	l.ranked(h)
 }
 
-// discard forgets an entry that was taken from the head of h, and schedules its deletion.
+// discard forgets an entry that was taken from the head of h, and has the writer delete it.
 func (l *lanes) discard(h *host, p place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// firstEntry takes the first entry of h, which must not be empty, and reads it from disk if necessary.
+// firstEntry removes and returns the first entry of h's queue, which must not be empty. It reads entries from disk if necessary.
 func (l *lanes) firstEntry(h *host) (entry, error) {
 	for {
 		e, r, mine := l.popOrRead(h)
@@ -25,8 +25,8 @@ func (l *lanes) firstEntry(h *host) (entry, error) {
 	}
 }
 
-// popOrRead takes the first entry of h. If it is not in memory, popOrRead returns the reading in progress or begins one. mine is
-// true if the caller must carry it out.
+// popOrRead removes and returns the first entry of h's queue. If it is not in memory, popOrRead returns the reading that is in progress,
+// or a new one; mine is true if the caller must carry it out.
 func (l *lanes) popOrRead(h *host) (e entry, r *reading, mine bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,12 +41,12 @@ func (l *lanes) popOrRead(h *host) (e entry, r *reading, mine bool) {
 		host: h, ended: make(chan struct{}),
 		from: h.Queue.from, out: slices.Clone(d.out), published: l.published,
 		waiting: h.Waiting() > 0,
-		asOf:    l.clock.unix(min(l.asOf, l.waiting.horizon-1)), // advance queues URLs that become due after this
+		asOf:    l.clock.unix(min(l.asOf, l.waiting.horizon-1)), // advance queues URLs that become due later
 	}
 	return entry{}, d.reading, true
 }
 
-// endReading puts the entries that were read, and those that became claimable meanwhile, into the head.
+// endReading adds to the head the entries that were read, and those that became claimable in the meantime.
 func (l *lanes) endReading(r *reading, read []entry, next place, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +73,7 @@ func (l *lanes) endReading(r *reading, read []entry, next place, err error) erro
 	return nil
 }
 
-// read reads at most the given number of entries and returns those that can be claimed. next is the first place that was not read.
+// read reads at most most entries and returns those that can be claimed. next is the first place that was not read.
 func (r *reading) read(e *engine, most int) (all []entry, next place, err error) {
 	all, next, err = e.queued(r.host.Name, r.from, most)
 	if err == nil {
@@ -82,7 +82,7 @@ func (r *reading) read(e *engine, most int) (all []entry, next place, err error)
 	return all, next, err
 }
 
-// queued reads the entries of a host from a place on. next is the first place that was not read.
+// queued reads at most most entries of a host, from a place on. next is the first place that was not read.
 func (e *engine) queued(host uint64, from place, most int) (all []entry, next place, err error) {
 	next = end()
 	err = e.scan(appendQueue(nil, host, from), appendQueue(nil, host, end()), func(key, value []byte) (bool, error) {
@@ -100,7 +100,7 @@ func (e *engine) queued(host uint64, from place, most int) (all []entry, next pl
 	return all, next, err
 }
 
-// claimable removes entries that are not published, claimed or still waiting.
+// claimable returns the entries of all that are published, not claimed and not waiting.
 func (r *reading) claimable(e *engine, all []entry) ([]entry, error) {
 	kept := all[:0]
 	for _, x := range all {
@@ -118,7 +118,7 @@ func (r *reading) claimable(e *engine, all []entry) ([]entry, error) {
 	return kept, nil
 }
 
-// waits reports whether the URL of x waits longer than until r.asOf.
+// waits reports whether the URL of x must wait for longer than r.asOf.
 func (r *reading) waits(e *engine, x entry) (bool, error) {
 	if !r.waiting {
 		return false, nil
@@ -131,8 +131,8 @@ func (r *reading) waits(e *engine, x entry) (bool, error) {
 	return st.state == Waiting && st.due > r.asOf, err
 }
 
-// lease reads the record of an entry that was taken from the head of h. It returns a lease together with an error only if just the
-// Request is unreadable. The error is a *staleError if the URL has another valid entry.
+// lease reads the record of an entry that was taken from the head of h. It returns both a lease and an error if only the Request is
+// unreadable. The error is a *staleError if the URL has another valid entry.
 func (e *engine) lease(h *host, taken entry) (l *lease, r frontier.Request, err error) {
 	if taken.value == nil {
 		taken.value, err = e.get(appendQueue(nil, h.Name, taken.place))

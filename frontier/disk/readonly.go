@@ -12,10 +12,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ReadValues calls f with the values of an owner in a directory, as frontier.Durable.Values does. It changes nothing in dir, which
-// may be read-only, and takes no lock. Of c only LastWrite is used. If LastWrite is empty, another process may have the crawl open:
-// its latest writes may then be missing, and there may be an error while it replaces files, after which another call may succeed.
-// The error is f's or one of [Open]'s, and wraps fs.ErrNotExist if there is no crawl.
+// ReadValues calls f with the values of an owner in a directory, as frontier.Durable.Values does. It changes nothing in dir, which may be
+// read-only, and takes no lock. Of c, only LastWrite is used. If LastWrite is empty, another process may have the crawl open. Its latest
+// writes may then be missing, and ReadValues may fail while that process replaces files; another call may succeed. ReadValues returns the
+// error of f or an error like those of [Open]; it wraps fs.ErrNotExist if there is no crawl.
 func ReadValues(dir string, c Config, owner, prefix string, f func(name string, value []byte) error) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -39,7 +39,7 @@ func readValues(fs vfs.FS, dir string, c Config, owner, prefix string, f func(na
 	return errors.Join(told, err)
 }
 
-// withEngine calls f with the store in dir, of which only the engine may be used. Nothing is changed or locked.
+// withEngine opens the store in dir, of which only the engine may be used, and calls f with it. Nothing is changed or locked.
 func withEngine(fs vfs.FS, dir string, c Config, f func(*Store) error) error {
 	if _, err := fs.Stat(fs.PathJoin(dir, marker)); errors.Is(err, iofs.ErrNotExist) {
 		return fmt.Errorf("disk: %s has no crawl: %w", dir, iofs.ErrNotExist)
@@ -52,7 +52,7 @@ func withEngine(fs vfs.FS, dir string, c Config, f func(*Store) error) error {
 	if err != nil {
 		return fmt.Errorf("disk: %w", err)
 	}
-	c.KnownURLs = 1 // only the engine is used
+	c.KnownURLs = 1 // small, because only the engine is used
 	s := newStore(dir, c, tuned())
 	if err := s.openEngine(fs, lock, true); err != nil {
 		return errors.Join(describe(dir, err), lock.Close())
@@ -64,14 +64,14 @@ func withEngine(fs vfs.FS, dir string, c Config, f func(*Store) error) error {
 // HostCount counts the pending URLs of a host.
 type HostCount struct {
 	Host    string    // host:port
-	Queued  int       // including claimed ones
-	Waiting int       // to be tried again later
-	Ready   time.Time // the time from which one may be claimed; zero: at once
+	Queued  int       // URLs that are queued or claimed
+	Waiting int       // URLs that wait until a time in the future
+	Ready   time.Time // time from which a URL may be claimed; zero: at once
 }
 
-// ReadHosts calls f with each host that has pending URLs, in no particular order, and returns the numbers of URLs that are done and
-// that were rejected. Like [ReadValues] it changes nothing and takes no lock. Another process may have the crawl open: its latest
-// writes may then be missing, and there may be an error while it replaces files, after which another call may succeed.
+// ReadHosts calls f with each host that has pending URLs, in no particular order, and returns the numbers of URLs that are done and that
+// were rejected. Like [ReadValues] it changes nothing and takes no lock. Another process may have the crawl open. Its latest writes may
+// then be missing, and ReadHosts may fail while that process replaces files; another call may succeed.
 func ReadHosts(dir string, f func(HostCount) error) (done, rejected int, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return 0, 0, fmt.Errorf("disk: %w", err)
@@ -91,7 +91,7 @@ func ReadHosts(dir string, f func(HostCount) error) (done, rejected int, err err
 	return done, rejected, errors.Join(told, err)
 }
 
-// scanHosts calls f with each host that has pending URLs, until it returns false.
+// scanHosts calls f with each host that has pending URLs, until f returns false.
 func (e *engine) scanHosts(f func(HostCount) bool) error {
 	return e.scanPrefix([]byte{tagHost}, func(_, value []byte) (bool, error) {
 		r, err := readHost(value)

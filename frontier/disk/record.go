@@ -60,10 +60,10 @@ func readRequest(host string, b []byte) (r frontier.Request, err error) {
 	return r, err
 }
 
-// hostRecord is the stored record of a host. Its counts include claimed URLs as queued, and URLs that waited until a time that has
-// passed as waiting.
+// hostRecord is the stored record of a host. It counts claimed URLs as queued. URLs that waited until a time that has passed may still be
+// counted as waiting.
 type hostRecord struct {
-	ready   int64 // Unix nanoseconds, 0: at once
+	ready   int64 // Unix nanoseconds; 0: the host is ready at once
 	queued  int
 	waiting int
 	name    string
@@ -98,7 +98,7 @@ type stored struct {
 	number   uint64 // number of the next arrival
 	done     int
 	rejected int
-	pending  int // not stored: the sum over all hosts
+	pending  int // sum over all hosts; not stored
 }
 
 // urls returns the number of URLs that the store knows.

@@ -9,10 +9,10 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/packed"
 )
 
-// A URL is rescored in the same way as it is raised, by another entry, which may also have a lower level. The place of its earlier
-// entry is known, so the next group deletes it.
+// A URL is rescored as it is raised, by another entry, but the entry may have a lower level. The place of the earlier entry is known, so
+// the next group deletes it.
 
-// rescoreBatch limits the entries that Rescore reads at a time. Those that change are one group.
+// rescoreBatch limits the entries that Rescore reads at a time. The entries that change form one group.
 const rescoreBatch = 512
 
 // Rescore implements frontier.Frontier. It reads the queues from disk, some hundred Requests at a time. The changes are on disk
@@ -22,7 +22,7 @@ func (s *Store) Rescore(ctx context.Context, score func(frontier.Request) float6
 		return 0, err
 	}
 	defer s.calls.leave()
-	newest := s.lanes.newest() // later entries, including those that this call writes, are left out
+	newest := s.lanes.newest() // Rescore ignores later entries, including those that it writes itself
 	for from := []byte{tagQueue}; from != nil; {
 		if err := ctx.Err(); err != nil {
 			return changed, err
@@ -57,7 +57,7 @@ type placed struct {
 	entry
 }
 
-// entries reads the entries of all hosts from a key on. next is the first key that was not read, nil at the end.
+// entries reads at most most entries of all hosts, from a key on. next is the first key that was not read, or nil.
 func (e *engine) entries(from []byte, most int) (all []placed, next []byte, err error) {
 	err = e.scan(from, []byte{tagQueue + 1}, func(key, value []byte) (bool, error) {
 		if len(all) == most {
@@ -73,7 +73,7 @@ func (e *engine) entries(from []byte, most int) (all []placed, next []byte, err 
 	return all, next, err
 }
 
-// rescore adds e to o if it is the valid entry of a queued URL and its score changes. The error is the disk's.
+// rescore adds a link for e to o if e is the valid entry of a queued URL and its score changes. It returns the error of the disk.
 func (s *Store) rescore(o *op, e placed, score func(frontier.Request) float64) error {
 	url, err := urlHash(e.value)
 	if err != nil {
@@ -103,7 +103,7 @@ func (g *group) rescore(o *op, l link, u *url) error {
 	switch {
 	case u.state != Queued || u.released || u.raised && u.at != l.from:
 		return nil
-	case !u.raised: // it may have been claimed since, and returned to another place
+	case !u.raised: // the URL may have been claimed since and returned to another place
 		if v, err := g.w.engine.get(appendQueue(g.key[:0], l.key.host, l.from)); v == nil {
 			return err
 		}
@@ -118,14 +118,14 @@ func (g *group) rescore(o *op, l link, u *url) error {
 	return err
 }
 
-// newest returns a number above those of all claimable entries.
+// newest returns the lowest number above those of all claimable entries.
 func (l *lanes) newest() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.published
 }
 
-// nameOf returns the name of a URL's host. ok is false if the URL is claimed, or the host has no pending URLs.
+// nameOf returns the name of a URL's host. ok is false if the URL is claimed or if the host has no pending URLs.
 func (l *lanes) nameOf(k urlKey) (name string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,37 +13,37 @@ type State uint8
 const (
 	Unknown State = iota
 	Queued
-	Waiting // put back, until a time in the future
+	Waiting // put back until a time in the future
 	Claimed
 	Done
-	Rejected // rejected for lack of room
+	Rejected // not queued, because a limit was reached
 )
 
-// seen is the record of a URL. A URL that waits until a time that has passed counts as queued. The state on disk is never Claimed.
+// seen is the record of a URL. A URL that waited until a time that has passed counts as queued. No URL is Claimed on disk.
 type seen struct {
 	state   State
 	depth   int
 	attempt int
-	due     int64 // Unix nanoseconds, if waiting
+	due     int64 // Unix nanoseconds until which the URL waits
 
-	// The following fields are for F20.
-	priority int8  // of a queued URL
-	rank     int32 // rank of its score
-	fixed    bool  // it is not raised: its Request has more information than a link
-	raised   bool  // the queue may have other entries of it besides the one at at
-	at       place // place of its only valid entry, if raised and not done
+	// The following fields are needed for F20.
+	priority int8  // priority of a queued URL
+	rank     int32 // rank of the URL's score
+	fixed    bool  // must not be raised, because its Request has more information than a link
+	raised   bool  // the queue may contain other entries of the URL, besides that at the place at
+	at       place // place of the only valid entry, if the URL was raised and is not done
 }
 
-// extended instead of the state means that flags and priority follow, then the score if there is one, then the place if the URL is raised,
-// and then the record in its short form.
+// extended, in place of a state, marks an extension: flags and priority, then the score if there is one, then the place if the URL was
+// raised. The record follows in its short form.
 const (
 	extended   = 6
 	flagFixed  = 1
 	flagRaised = 2
-	flagScored = 4 // three bytes, packed.Fine of its score, follow the priority
+	flagScored = 4 // three bytes with packed.Fine of the score follow the priority
 )
 
-// small instead of the depth means that depth and attempt follow. Nearly all records have one byte.
+// small, in place of the depth, means that depth and attempt follow. Nearly all records have one byte.
 const small = 31
 
 func (s seen) bytes(dst []byte) []byte {
@@ -89,7 +89,7 @@ func (s seen) flags() (f byte) {
 	return f
 }
 
-// cutExtension reads the extension of a record.
+// cutExtension reads the extension of a record and returns the bytes after it.
 func (s *seen) cutExtension(b []byte) ([]byte, error) {
 	if len(b) < 2 || b[0]&7 != extended {
 		return b, nil

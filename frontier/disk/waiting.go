@@ -8,18 +8,17 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/sched"
 )
 
-// window holds the URLs that wait until a NotBefore and are due soon. The others are only on disk, and are loaded before they are
-// due.
+// window holds the waiting URLs that are due soon. All other waiting URLs are only on disk, and are loaded before they are due.
 type window struct {
 	soon    pq.Heap[waiter]
-	horizon int64 // URLs due at this time or later are only on disk
-	most    int   // maximum number of waiters in memory
+	horizon int64 // URLs that are due at this time or later are only on disk
+	most    int   // maximum number of URLs in soon
 	loading bool
 	again   chan struct{} // closed when loading ends
-	late    []waiter      // URLs that began to wait during loading, until the horizon or later
+	late    []waiter      // URLs that began to wait during loading and are due at the horizon or later
 }
 
-// waiter is a URL with the time at which it is due.
+// waiter is a waiting URL.
 type waiter struct {
 	place
 	due  int64
@@ -37,10 +36,10 @@ func (w *window) next() int64 {
 	return w.soon.Top().due
 }
 
-// behind reports whether a URL that is not in memory is due.
+// behind reports whether a URL that is only on disk may be due.
 func (w *window) behind(now int64) bool { return w.horizon <= now }
 
-// low reports whether it is time to load more.
+// low reports whether more URLs must be loaded.
 func (w *window) low() bool {
 	return !w.loading && w.horizon != sched.Never && w.soon.Len() <= w.most/8
 }
@@ -57,7 +56,7 @@ func (w *window) add(e waiter) {
 	}
 }
 
-// shrink drops the later half, which will be loaded again. URLs due at the same time are not separated.
+// shrink drops the half of the URLs that is due later; it will be loaded again. URLs that are due at the same time are not separated.
 func (w *window) shrink() {
 	all := slices.SortedFunc(slices.Values(w.soon.All()), func(a, b waiter) int { return cmp.Compare(a.due, b.due) })
 	half := len(all) / 2
@@ -65,7 +64,7 @@ func (w *window) shrink() {
 		half--
 	}
 	if half == 0 {
-		return // all are due at the same time
+		return // all URLs are due at the same time
 	}
 	w.horizon = all[half].due
 	w.soon = pq.Heap[waiter]{}
@@ -82,7 +81,7 @@ func (w *window) whenLoaded() <-chan struct{} {
 	return w.again
 }
 
-// stopLoading wakes the callers that wait for whenLoaded.
+// stopLoading ends loading and wakes the callers that wait for whenLoaded.
 func (w *window) stopLoading() {
 	w.loading = false
 	if w.again != nil {
@@ -91,7 +90,7 @@ func (w *window) stopLoading() {
 	}
 }
 
-// loaded adds the URLs that were read from disk, from the old horizon to the new one.
+// loaded adds the URLs that were read from disk, which are due from the old horizon to the new one.
 func (w *window) loaded(read []waiter, horizon int64) {
 	w.horizon = horizon
 	late := w.late
@@ -106,8 +105,8 @@ func (w *window) loaded(read []waiter, horizon int64) {
 	}
 }
 
-// loadLow loads the URLs that are due next if few are in memory, and reports whether it did. Only the writer calls it, so that they
-// do not change on disk meanwhile.
+// loadLow loads the URLs that are due next if few are in memory, and reports whether it did. Only the writer calls it, so these URLs do
+// not change on disk in the meantime.
 func (l *lanes) loadLow() (loaded bool) {
 	from, low := l.beginLoading()
 	if !low {
@@ -143,7 +142,7 @@ func (l *lanes) endLoading(read []due, horizon int64, err error) {
 	l.notify()
 }
 
-// stopLoading stops the loading of queues after the writer has ended.
+// stopLoading ends the loading of waiting URLs after the writer has ended.
 func (l *lanes) stopLoading() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,11 +152,11 @@ func (l *lanes) stopLoading() {
 // due is the contents of a d key.
 type due struct {
 	place
-	at   int64 // by lanes.clock
+	at   int64 // time on lanes.clock
 	host uint64
 }
 
-// waiting reads about this many URLs that are due from a time on. rest is the time at which the next one is due.
+// waiting reads about most waiting URLs that are due at from or later. rest is the time at which the next URL is due.
 func (e *engine) waiting(c clock, from int64, most int) (all []due, rest int64, err error) {
 	rest = sched.Never
 	start := appendDue(nil, c.unix(from), 0, place{})
@@ -177,7 +176,7 @@ func (e *engine) waiting(c clock, from int64, most int) (all []due, rest int64, 
 	return all, rest, err
 }
 
-// hostsOf looks up the hosts. A host that is not in memory means a damaged record, which is dropped.
+// hostsOf finds the hosts of waiting URLs. If a host is not in memory, the record is damaged, and hostsOf drops it.
 func (l *lanes) hostsOf(all []due) []waiter {
 	ws := make([]waiter, 0, len(all))
 	for _, d := range all {

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// writer turns the ops of all callers into batches. Ops that arrive while a batch is built and applied form the next one: the
-// busier the store, the more ops share a sync. It has two goroutines: run builds and applies, sync waits for the disk and
-// publishes. Only run writes, so data that it has read does not change.
+// writer turns the ops of all callers into batches. Ops that arrive while a batch is built and applied form the next batch: the busier
+// the store, the more ops share a sync. The writer has two goroutines: run builds and applies batches, sync waits for the disk and
+// publishes their effects. Only run writes, so data that run has read does not change.
 type writer struct {
 	c       Config
 	t       tuning
@@ -20,8 +20,8 @@ type writer struct {
 	stored stored // only run uses it
 	last   *lastWrite
 
-	wake   chan struct{} // holds one signal
-	groups chan *group   // groups that run has applied, in order
+	wake   chan struct{} // wakes run; holds one signal
+	groups chan *group   // groups that run has applied, in order, for sync
 	work   sync.WaitGroup
 
 	mu         sync.Mutex
@@ -77,7 +77,7 @@ func (w *writer) submit(o *op) error {
 	return nil
 }
 
-// answer ends the calls of ops, unless they have ended before.
+// answer ends the calls of those ops that have not ended yet.
 func (w *writer) answer(ops []*op, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,8 +94,8 @@ func (w *writer) answerOne(o *op, err error) {
 	}
 }
 
-// refuse ends the calls of all ops that run has not begun. If the engine hangs it ends the others, too, because run may never
-// return.
+// refuse ends the calls of all ops that run has not begun. If the engine hangs, refuse ends the calls of all other ops, too, because run
+// may never return.
 func (w *writer) refuse(err error, hangs bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,7 +110,7 @@ func (w *writer) refuse(err error, hangs bool) {
 	}
 }
 
-// take waits for ops and returns as many as fit into one group, or none if the writer must end. Meanwhile it loads waiting URLs.
+// take waits for ops and returns as many as fit into one group, or none if the writer must end. While it waits, it loads waiting URLs.
 func (w *writer) take() []*op {
 	for {
 		if w.lanes.loadLow() {
@@ -170,7 +170,7 @@ func (w *writer) run() {
 	}
 }
 
-// apply builds the batch of a group and makes it visible to readers of the disk.
+// apply builds the batch of a group and makes the batch visible to readers of the disk.
 func (w *writer) apply(g *group) error {
 	if err := w.engine.failure.err(); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (w *writer) apply(g *group) error {
 	return w.engine.apply(g.batch, w.c.Journal == nil)
 }
 
-// cacheFits adapts the cache to the number of known URLs.
+// cacheFits adapts the size of the cache to the number of known URLs.
 func (w *writer) cacheFits() { w.engine.cache.fit(w.stored.urls()) }
 
 // sync waits until each group is durable and publishes it.
@@ -199,7 +199,7 @@ func (w *writer) sync() {
 	}
 }
 
-// publish makes the effects of a group visible and ends its calls. If err is not nil, there are no effects.
+// publish makes the effects of a group visible and ends the calls of its ops. If err is not nil, the group has no effects.
 func (w *writer) publish(g *group, err error) {
 	if err != nil {
 		err = w.engine.failure.fail(err)

@@ -12,11 +12,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// crowd crawls a small synthetic web with many workers at once. It checks at the servers that every page is requested once, and no
-// host twice at a time or too early.
+// crowd crawls a small synthetic web with many workers at once. The simulated servers check that every page is requested once, and that
+// no host gets two requests at a time or one too early.
 func crowd(k *kit) { k.crawl(nil) }
 
-// crowdCommits is like crowd, with claims that are released by their holders and committed together.
+// crowdCommits is like crowd, but workers release their claims, which are committed together.
 func crowdCommits(k *kit) {
 	c := &committer{kit: k, d: k.durable(), stop: make(chan struct{})}
 	c.calls.Go(c.work)
@@ -55,9 +55,9 @@ func (k *kit) crawl(together *committer) {
 // watch records the requests that the servers receive.
 type watch struct {
 	*kit
-	stop func() // ends the crawl, which might not end otherwise
+	stop func() // ends the crawl if a check fails, because it might not end otherwise
 
-	together *committer // nil: each claim is settled by its holder
+	together *committer // nil: the worker that holds a claim settles it
 
 	mu      sync.Mutex
 	hosts   map[string]*visits
@@ -88,7 +88,7 @@ func (w *watch) work(ctx context.Context, web []frontier.Request, r *rand.Rand) 
 		_, _ = fmt.Sscanf(c.URL.Path(), "/%d", &page)
 		links := []frontier.Request{web[(page+1)%len(web)], web[(page*7+3)%len(web)], web[(page*5+2)%len(web)]}
 		for i := range links {
-			links[i].Priority = int8(max(0, r.IntN(6)-2)) // many are raised
+			links[i].Priority = int8(max(0, r.IntN(6)-2)) // so that many URLs are raised
 		}
 		if r.IntN(16) == 0 {
 			score := func(frontier.Request) float64 { return float64(r.IntN(3) - 1) }
@@ -116,7 +116,7 @@ func (w *watch) end(ctx context.Context, c frontier.Claim, s frontier.Settlement
 	return err
 }
 
-// committer commits claims that others have released.
+// committer commits the claims that workers have released.
 type committer struct {
 	*kit
 	d    frontier.Durable

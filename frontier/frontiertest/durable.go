@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// durable returns the store, if it is Durable.
+// durable returns the store as a frontier.Durable, or nil if it is not one.
 func (k *kit) durable() frontier.Durable {
 	k.Helper()
 	d, ok := k.f.(frontier.Durable)
@@ -28,7 +28,7 @@ func (k *kit) release(c frontier.Claim, readyAt time.Time) {
 	}
 }
 
-// released returns the next claim, which must be of this URL, after releasing it.
+// released releases the next claim, which must be of this URL, and returns it.
 func (k *kit) released(hostPath string) frontier.Claim {
 	k.Helper()
 	c := k.claimOf(hostPath)
@@ -36,8 +36,8 @@ func (k *kit) released(hostPath string) frontier.Claim {
 	return c
 }
 
-// releasedAll returns the next claims, which must be of these URLs, in the given order, after releasing them. The order in which
-// several hosts are served is not checked.
+// releasedAll releases the next claims, which must be of these URLs, and returns them in the given order. The order in which the hosts
+// are served is not checked.
 func (k *kit) releasedAll(hostPaths ...string) []frontier.Claim {
 	k.Helper()
 	all := make([]frontier.Claim, len(hostPaths))
@@ -81,7 +81,7 @@ func (k *kit) wrongCommit(want error, ends ...frontier.End) {
 	}
 }
 
-// lostRelease checks that releasing c is ErrLost.
+// lostRelease checks that releasing c returns ErrLost.
 func (k *kit) lostRelease(c frontier.Claim) {
 	k.Helper()
 	if err := k.durable().Release(k.ctx, c, in(k.limit)); !errors.Is(err, frontier.ErrLost) {

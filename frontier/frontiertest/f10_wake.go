@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// woken checks that n of the blocked Claims return one.
+// woken checks that n of the blocked Claims return a claim each.
 func (k *kit) woken(n int, out <-chan outcome) []frontier.Claim {
 	k.Helper()
 	var cs []frontier.Claim
@@ -22,7 +22,7 @@ func (k *kit) woken(n int, out <-chan outcome) []frontier.Claim {
 	return cs
 }
 
-// occupied makes the store neither drained nor claimable: its one URL is held.
+// occupied makes the store neither drained nor claimable: its only URL is held.
 func (k *kit) occupied() frontier.Claim {
 	k.add(1, k.pages("held/1")...)
 	return k.claim()
@@ -35,7 +35,7 @@ func wakesOnAdd(k *kit) {
 	now := time.Now()
 	k.add(2, k.pages("a/1", "a/2")...)
 	k.woken(1, out)
-	k.blocked(out) // a has one holder
+	k.blocked(out) // host a has a holder
 	k.add(3, k.pages("b/1", "c/1", "d/1")...)
 	k.woken(3, out)
 	k.at(now)
@@ -55,7 +55,7 @@ func wakesOnSettle(k *kit) {
 	out = k.claiming(k.ctx, 2)
 	k.blocked(out)
 	later := frontier.Settlement{ReadyAt: in(9 * k.step), Links: k.pages("c/1")}
-	k.settle(again[0], later) // only the link can be claimed
+	k.settle(again[0], later) // only the link can be claimed, because c waits
 	k.woken(1, out)
 	k.at(now)
 }
@@ -66,7 +66,7 @@ func wakesOnTime(k *kit) {
 	late, soon, sooner := in(6*k.step), in(4*k.step), in(2*k.step)
 	k.settle(k.claimOf("a/1"), frontier.Settlement{ReadyAt: late})
 	out := k.claiming(k.ctx, 4)
-	for _, c := range k.woken(2, out) { // b and c; the two others now wait for a
+	for _, c := range k.woken(2, out) { // hosts b and c; the two other Claims now wait for host a
 		s := frontier.Settlement{Again: &frontier.Again{NotBefore: soon}}
 		if c.URL.Hostname() == "c.test" {
 			s = frontier.Settlement{ReadyAt: sooner, Again: &frontier.Again{}}
@@ -100,7 +100,7 @@ func wakesOnContext(k *kit) {
 		}
 	}
 	k.at(now)
-	k.woken(1, others) // another one still waits for the timer
+	k.woken(1, others) // one Claim still waits for the timer
 	k.at(ready)
 	k.blocked(others)
 	k.add(1, k.pages("b/1")...)

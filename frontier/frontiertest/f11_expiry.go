@@ -26,7 +26,7 @@ func expiredIsClaimable(k *kit) {
 	k.settle(k.expiring("a/1"), frontier.Settlement{Again: &frontier.Again{Retry: true}})
 	k.add(2, k.pages("a/2", "a/3")...)
 	first := k.expiring("a/1")
-	second := k.claimOf("a/1") // blocks until the first is lost
+	second := k.claimOf("a/1") // blocks until the first claim is lost
 	if time.Now().Before(first.Deadline) || k.opts.Virtual && time.Since(first.Deadline) > time.Millisecond {
 		k.Errorf("claimed again %v after the deadline", time.Since(first.Deadline))
 	}
@@ -46,14 +46,14 @@ func expiredSettleIsLost(k *kit) {
 	k.lost(old)
 	c := k.claimOf("a/1")
 	k.lost(old)
-	k.none() // not freed, and b was not added
+	k.none() // the host is not free, and b was not added
 	k.done(c)
 	k.lost(old)
 	k.inOrder("a/2")
 	k.drained()
 }
 
-// lost checks that settling c, with a link, is ErrLost.
+// lost checks that settling c, with a link, returns ErrLost.
 func (k *kit) lost(c frontier.Claim) {
 	k.Helper()
 	err := k.f.Settle(k.ctx, c, frontier.Settlement{ReadyAt: in(k.limit), Links: k.pages("b/lost")})
@@ -73,7 +73,7 @@ func settledOnce(k *kit) {
 	k.settle(d, frontier.Settlement{Again: &frontier.Again{}})
 	k.lost(d)
 	e := k.claimOf("a/2")
-	k.lost(d) // the same URL, but another claim
+	k.lost(d) // d is of the same URL, but another claim
 	k.done(e)
 	k.drained()
 }

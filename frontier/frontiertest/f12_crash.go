@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// crashed ends the store like a kill of its process, and opens it again.
+// crashed ends the store as a kill of its process would, and opens it again.
 func (k *kit) crashed() {
 	k.Helper()
 	if k.crash == nil {
@@ -17,7 +17,7 @@ func (k *kit) crashed() {
 	k.f = k.crash(k.f)
 }
 
-// crashesDuring crashes during a call, later in each round. It reports whether the call had succeeded before the crash.
+// crashesDuring crashes the store during a call, later in each round. It reports whether the call succeeded before the crash.
 func (k *kit) crashesDuring(round int64, call func() error) (acknowledged bool) {
 	k.Helper()
 	answer := make(chan error, 1)
@@ -61,7 +61,7 @@ func crashKeepsAdded(k *kit) {
 	k.onHost("a.test", all...)
 }
 
-// onHost checks that these are the next claims of the host, and settles them.
+// onHost checks that these URLs are the next claims of the host, and settles them.
 func (k *kit) onHost(hostname string, hostPaths ...string) {
 	k.Helper()
 	var others []frontier.Claim

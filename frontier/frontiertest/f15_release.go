@@ -25,7 +25,7 @@ func releaseFreesHost(k *kit) {
 	k.at(now)
 	k.stats(frontier.Stats{Claimed: 3, Done: 1, Hosts: 1})
 	k.commit(end(a1), end(a2))
-	k.none() // a/3 holds its host, whatever the outcome of the others
+	k.none() // the claim of a/3 holds its host, whatever happens to the others
 	k.done(a3)
 	k.drained()
 	k.stats(frontier.Stats{Done: 4})
@@ -87,14 +87,14 @@ func releasedNeverExpires(k *kit) {
 	k.stats(frontier.Stats{Queued: 1, Done: 1, Hosts: 1})
 	old := k.expiring("a/2")
 	k.pause(time.Until(old.Deadline) + k.step)
-	k.lostRelease(old) // and its time does not apply to the host
+	k.lostRelease(old) // the time given for old does not apply to the host
 	k.wrongCommit(frontier.ErrLost, end(old))
 	k.done(k.claimOf("a/2"))
 	k.atMost(old.Deadline.Add(k.steps(4)))
 	k.drained()
 }
 
-// atMost checks that it is not later than t, if times are exact.
+// atMost checks that the time is not later than t, if times are exact.
 func (k *kit) atMost(t time.Time) {
 	k.Helper()
 	if late := time.Since(t); k.opts.Virtual && late > 0 {
@@ -102,7 +102,7 @@ func (k *kit) atMost(t time.Time) {
 	}
 }
 
-// releasedOnce checks that a claim ends in only one way.
+// releasedOnce checks that a claim can end in only one way.
 func releasedOnce(k *kit) {
 	k.durable()
 	k.add(3, k.pages("a/1", "a/2", "a/3")...)

@@ -45,7 +45,7 @@ func commitSettles(k *kit) {
 		frontier.End{Claim: b1, Settlement: frontier.Settlement{ReadyAt: in(k.step), Again: &frontier.Again{}}},
 	)
 	k.stats(frontier.Stats{Queued: 2, Waiting: 1, Hosts: 2})
-	ready := in(9 * k.step) // never shortened
+	ready := in(9 * k.step) // which later ReadyAt values never shorten
 	k.done(k.claimOf("a/2"))
 	k.at(later)
 	if c := k.claimOf("a/1"); c.Attempt != 1 {
@@ -63,8 +63,8 @@ func commitSettles(k *kit) {
 	k.drained()
 }
 
-// committedRetries checks that retries arrive after the links of earlier ends of the same Commit, even in a store that keeps little
-// in memory.
+// committedRetries checks that retries arrive after the links of earlier ends of the same Commit, even in a store that keeps only few
+// URLs in memory.
 func committedRetries(k *kit) {
 	k.durable()
 	var many []string

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// link returns a Request with the information of a link.
+// link returns a Request that has only the information of a link.
 func (k *kit) link(hostPath string, priority int8, depth int) frontier.Request {
 	return frontier.Request{
 		URL: k.page(hostPath), Priority: priority, Depth: depth, Kind: frontier.KindAnchor,
@@ -17,7 +17,7 @@ func (k *kit) link(hostPath string, priority int8, depth int) frontier.Request {
 	}
 }
 
-// raise adds q, which is queued at a lower priority.
+// raise adds q, whose URL is queued at a lower priority.
 func (k *kit) raise(q frontier.Request) {
 	k.Helper()
 	told := []bool{true}
@@ -45,7 +45,7 @@ func higherPriorityRaises(k *kit) {
 	k.drained()
 }
 
-// raisedIsClaimedOnce checks that the earlier entry of a raised URL is never claimed, wherever a store leaves it.
+// raisedIsClaimedOnce checks that the earlier entry of a raised URL is never claimed, even if the store keeps it.
 func raisedIsClaimedOnce(k *kit) {
 	k.add(3, k.link("a/1", 0, 1), k.link("a/2", 0, 1), k.link("a/3", 0, 1))
 	k.raise(k.link("a/2", 3, 1))
@@ -88,7 +88,7 @@ func moreThanALinkStays(k *kit) {
 	k.drained()
 }
 
-// manyAreRaised raises more URLs than a store keeps in memory, each several times, the last of the queue first.
+// manyAreRaised raises more URLs than a store keeps in memory, each several times, beginning with the last one of the queue.
 func manyAreRaised(k *kit) {
 	const urls = 200
 	for i := range urls {

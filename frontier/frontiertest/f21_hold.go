@@ -15,7 +15,7 @@ func (k *kit) hold(c frontier.Claim) {
 	}
 }
 
-// lostHold checks that putting c on hold is ErrLost.
+// lostHold checks that putting c on hold returns ErrLost.
 func (k *kit) lostHold(c frontier.Claim) {
 	k.Helper()
 	if err := k.durable().Hold(k.ctx, c); !errors.Is(err, frontier.ErrLost) {
@@ -23,7 +23,7 @@ func (k *kit) lostHold(c frontier.Claim) {
 	}
 }
 
-// holdKeepsHost checks that a link with the higher priority is claimed before a URL that was already queued.
+// holdKeepsHost checks that a link with a higher priority is claimed before a URL that was already queued.
 func holdKeepsHost(k *kit) {
 	k.durable()
 	k.add(3, k.pages("a/1", "a/2", "b/1")...)
@@ -73,7 +73,7 @@ func heldNeverExpires(k *kit) {
 	k.drained()
 }
 
-// heldOnce checks that a claim on hold ends in only one way.
+// heldOnce checks that a claim on hold can end in only one way.
 func heldOnce(k *kit) {
 	k.durable()
 	k.add(2, k.pages("a/1", "a/2")...)

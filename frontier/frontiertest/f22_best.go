@@ -48,7 +48,7 @@ func higherScoreRaises(k *kit) {
 	k.drained()
 }
 
-// bestGoesFirst checks that the best of the hosts that are due is served, however long others have waited.
+// bestGoesFirst checks that of the hosts that are due the one with the best URL is served, however long other hosts have waited.
 func bestGoesFirst(k *kit) {
 	k.add(3, k.scored("a/1", 0.25), k.scored("b/1", 0.5), k.scored("b/2", 0.125))
 	k.tick()
@@ -75,7 +75,7 @@ func bestKeepsTimes(k *kit) {
 	k.drained()
 }
 
-// raisedCountsOnceAmongHosts checks that the stale entry of a raised URL does not give its host a higher level.
+// raisedCountsOnceAmongHosts checks that the stale entry of a raised URL does not raise the level of its host.
 func raisedCountsOnceAmongHosts(k *kit) {
 	k.add(4, k.link("a/1", 5, 1), k.link("a/2", 0, 1), k.link("b/1", 4, 1), k.link("b/2", 3, 1))
 	k.add(0, k.link("a/1", 9, 1))
@@ -98,12 +98,12 @@ func crashKeepsScores(k *kit) {
 	k.drained()
 }
 
-// betterIsWaitedFor checks that a host with a better URL is waited for if it rests or is held for no longer than Patience.
+// betterIsWaitedFor checks that Claim waits for a host with a better URL that pauses or is held for no longer than Patience.
 func betterIsWaitedFor(k *kit) {
 	k.add(4, k.scored("a/1", 3), k.scored("a/2", 2), k.scored("a/3", 0.5), k.scored("b/1", 1))
 	held := k.claimOf("a/1")
 	waits := k.claiming(k.ctx, 1)
-	k.blocked(waits) // b is due, and a has a better one
+	k.blocked(waits) // b is due, and a has a better URL
 	ready := in(k.opts.Patience)
 	k.settle(held, frontier.Settlement{ReadyAt: ready})
 	o := k.wait(waits)
@@ -128,13 +128,13 @@ func betterIsWaitedFor(k *kit) {
 	k.drained()
 }
 
-// claimedIsWaitedFor checks that a host is waited for while a better URL of it is claimed, even if it has no other: there may be
-// links as good.
+// claimedIsWaitedFor checks that Claim waits for a host as long as a better URL of it is claimed, even if the host has no other URL: the
+// page may have links as good.
 func claimedIsWaitedFor(k *kit) {
 	k.add(1, k.scored("a/1", 2))
 	held := k.claimOf("a/1")
 	k.add(2, k.scored("b/1", 1), k.scored("c/1", 2))
-	k.inOrder("c/1") // an equally good one
+	k.inOrder("c/1") // its URL is as good
 	waits := k.claiming(k.ctx, 1)
 	k.blocked(waits)
 	k.settle(held, frontier.Settlement{Links: []frontier.Request{k.scored("a/2", 2)}})

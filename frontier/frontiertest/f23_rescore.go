@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// rescore gives new scores to the named URLs, while the others keep theirs. It checks the number of changes, and that score is
-// called once for each URL.
+// rescore gives new scores to the URLs in scores, and checks the number of changes. All other URLs keep their scores. It also checks that
+// score is called once for each URL.
 func (k *kit) rescore(changed int, scores map[string]float64) {
 	k.Helper()
 	to := map[weburl.Key]float64{}
@@ -95,7 +95,7 @@ func rescoreKeepsRequests(k *kit) {
 	k.drained()
 }
 
-// lowScoresRaise checks that a URL with a lower score can be raised again, although it is known.
+// lowScoresRaise checks that a URL with a lower score can be raised again, although the store knows it.
 func lowScoresRaise(k *kit) {
 	k.add(2, k.link("a/1", 0, 1), k.scored("a/2", -0.25))
 	k.add(0, k.link("a/1", 0, 1))
@@ -127,7 +127,7 @@ func rescoreLeavesClaims(k *kit) {
 	k.drained()
 }
 
-// rescoreKeepsReadyAt checks that no score makes a host ready.
+// rescoreKeepsReadyAt checks that no score makes a host ready earlier.
 func rescoreKeepsReadyAt(k *kit) {
 	k.add(3, k.scored("a/1", 1), k.scored("a/2", 0), k.scored("a/3", 0))
 	ready := in(3*k.step + k.opts.Patience)
@@ -143,7 +143,7 @@ func rescoreKeepsReadyAt(k *kit) {
 	k.drained()
 }
 
-// manyAreRescored rescores more URLs than a store keeps in memory or reads at a time.
+// manyAreRescored rescores more URLs than a store keeps in memory or reads at once.
 func manyAreRescored(k *kit) {
 	const urls = 1500
 	rs := make([]frontier.Request, urls)

@@ -28,7 +28,7 @@ func priorityThenArrival(k *kit) {
 	k.inOrder("a/2", "a/0-1", "a/0-2", "a/0-3", "a/0-4", "a/-1", "a/low")
 	k.drained()
 
-	// So many that a store must write some of them to disk.
+	// There are so many that a store must write some of them to disk.
 	var many []string
 	for i := range 300 {
 		many = append(many, fmt.Sprintf("b/%d", i))
@@ -54,7 +54,7 @@ func againKeepsArrival(k *kit) {
 	k.drained()
 }
 
-// retryArrivesAnew checks that URLs that fail do not hold up URLs that have not been tried.
+// retryArrivesAnew checks that URLs that fail do not delay URLs that have not been tried.
 func retryArrivesAnew(k *kit) {
 	retry := frontier.Settlement{Again: &frontier.Again{Retry: true}}
 	k.add(4, k.pages("a/1", "a/2", "a/3", "a/4")...)
@@ -70,7 +70,7 @@ func retryArrivesAnew(k *kit) {
 	k.inOrder("a/high", "a/5", "a/2", "a/1", "a/6", "a/low")
 	k.drained()
 
-	// The only one of its priority; more of them arrive later.
+	// b/1 is the only URL of its priority; more of them arrive later.
 	k.add(1, k.pages("b/1")...)
 	k.settle(k.claimOf("b/1"), retry)
 	k.add(2, k.pages("b/2", "b/3")...)
@@ -78,7 +78,7 @@ func retryArrivesAnew(k *kit) {
 	k.inOrder("b/1", "b/2", "b/3")
 	k.drained()
 
-	// So many that a store must write some of them to disk.
+	// There are so many that a store must write some of them to disk.
 	var many []string
 	for i := range 200 {
 		many = append(many, fmt.Sprintf("c/%d", i))
@@ -198,6 +198,6 @@ func notBeforeNotBefore(k *kit) {
 	until, ready := in(2*k.step), in(4*k.step)
 	k.settle(k.claim(), frontier.Settlement{ReadyAt: ready, Again: &frontier.Again{NotBefore: until}})
 	k.done(k.claimOf("a/4"))
-	k.at(ready) // both times must have come
+	k.at(ready) // both ReadyAt and NotBefore must have come
 	k.drained()
 }

@@ -36,8 +36,7 @@ func maxQueuedFirst(k *kit) {
 	k.claimOf("a/2")
 }
 
-// noHostStarves checks hosts that keep joining beside a host whose queue never ends and that is always ready: each must get its
-// turn.
+// noHostStarves checks that each host is served, although new hosts keep coming and one host is always ready and has endless URLs.
 func noHostStarves(k *kit) {
 	k.add(3, k.pages("busy/0", "busy/1", "busy/2")...)
 	k.tick()
@@ -88,7 +87,7 @@ func newHostsTakeTurns(k *kit) {
 	k.drained()
 }
 
-// newAgainWhenIdle checks that a host that had nothing pending until its ReadyAt equals a host never seen.
+// newAgainWhenIdle checks that a host that had no pending URLs until its ReadyAt is treated like a host never seen.
 func newAgainWhenIdle(k *kit) {
 	k.add(2, k.pages("idle/1", "old/1")...)
 	for range 2 {

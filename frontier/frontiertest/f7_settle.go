@@ -43,8 +43,8 @@ func failedSettleHasNoEffect(k *kit) {
 	k.drained()
 }
 
-// settleIsNotSeenHalfDone follows a chain of pages, each naming the next. Callers that wait would get ErrDrained if
-// a page were ever done before its link is queued.
+// settleIsNotSeenHalfDone follows a chain of pages, each of which links to the next. Blocked Claims would return ErrDrained if a page
+// were done before its link is queued.
 func settleIsNotSeenHalfDone(k *kit) {
 	k.add(1, k.pages("h0/start")...)
 	const pages = 100

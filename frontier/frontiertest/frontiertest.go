@@ -1,7 +1,6 @@
-// Package frontiertest is the conformance suite of frontier.Frontier and, for stores that implement it,
-// frontier.Durable: one test for each numbered clause of the contract, a run of random operations
-// against a small reference model, and a run of many workers at once. A store's own test is a factory
-// and a call of [Run].
+// Package frontiertest is the conformance suite of frontier.Frontier and, for stores that implement it, frontier.Durable: one test for
+// each numbered clause of the contract, a run of random operations against a small reference model, and a run of many workers at once.
+// The test of a store consists of a function that makes stores and a call of [Run].
 package frontiertest
 
 import (
@@ -12,32 +11,31 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// WideHost is the host (weburl.URL.Host) for which a store under test may allow [Options].Slots
-// holders at once.
+// WideHost is the host (weburl.URL.Host) for which a store under test may allow [Options].Slots holders at a time.
 const WideHost = "wide.test:80"
 
 // Options describes the stores of one Run.
 type Options struct {
-	// Virtual runs every test in a testing/synctest bubble: times are then checked to the nanosecond and waiting costs nothing. All
-	// goroutines of the store must be started by open and ended by Close. Without it tests wait in real time and in parallel, and
-	// only lower bounds of times are checked: open is then called by several goroutines.
+	// Virtual runs every test in a testing/synctest bubble: times are then checked to the nanosecond, and waiting takes no real time. All
+	// goroutines of the store must be started by open and ended by Close. Without Virtual, tests run in real time and in parallel, only
+	// lower bounds of times are checked, and open is called by several goroutines.
 	Virtual bool
-	// ClaimTimeout is the duration of a claim of the stores. 0: claims never expire, and F11 is skipped. It must be at least a
-	// minute in virtual time and 15 seconds in real time, or claims expire within other tests.
+	// ClaimTimeout is the duration of a claim of the stores. 0: claims never expire, and F11 is skipped. It must be at least a minute in
+	// virtual time and 15 seconds in real time; otherwise claims expire during other tests.
 	ClaimTimeout time.Duration
-	// Slots is the number of holders that the stores allow for WideHost. 0: one, and that part of F3 is skipped.
+	// Slots is the number of holders that the stores allow for WideHost at a time. 0: one, and the test of more in F3 is skipped.
 	Slots int
-	// Crash ends f like a kill of its process and returns the store opened again from what was durable. nil: the store is not
-	// durable, and F12 is skipped. It may be called during calls of f.
+	// Crash ends f as a kill of its process would, and returns a store opened from what was durable. nil: the store is not durable, and
+	// F12 is skipped. It may be called during calls of f.
 	Crash func(t *testing.T, f frontier.Frontier) frontier.Frontier
-	// Reopen closes f and returns the store opened again. nil: Crash is used.
+	// Reopen closes f and returns a store opened from its contents. nil: Crash is used.
 	Reopen func(t *testing.T, f frontier.Frontier) frontier.Frontier
-	// ReopenDelay is the time after Crash and Reopen during which no host with pending URLs is ready.
+	// ReopenDelay is the time after Crash and Reopen during which no host with pending URLs may be ready.
 	ReopenDelay time.Duration
-	// BestFirst means that the stores serve the best first: F22 is tested instead of F6.
+	// BestFirst says that the stores serve the best URLs first: F22 is tested instead of F6.
 	BestFirst bool
 	// Patience is the maximum time for which the stores wait for a better URL. It must be at least 10 seconds; the test then needs
-	// virtual time. Random operations are left out, because the model does not wait.
+	// virtual time. Tests with random operations are left out, because the model does not wait.
 	Patience time.Duration
 	// Runs is the number of sequences of random operations, each with its own seed. 0: 30.
 	Runs int
@@ -79,7 +77,7 @@ func hook(t *testing.T, f func(*testing.T, frontier.Frontier) frontier.Frontier)
 	return func(s frontier.Frontier) frontier.Frontier { return f(t, s) }
 }
 
-// each calls test with the tests of the suite. The number in a name is that of the clause.
+// each calls test with each test of the suite. The number in its name is that of the clause.
 func each(o Options, test func(name string, check func(*kit))) {
 	test("F1 Add counts a URL once", addCountsOnce)
 	test("F1 of concurrent Adds of one URL one counts", concurrentAddsCountOnce)

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// tb is the part of testing.TB that a check needs, so that the suite's own tests can watch a check fail.
+// tb is the part of testing.TB that the checks use, so that the suite's own tests can observe failing checks.
 type tb interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -19,18 +19,18 @@ type tb interface {
 	Skipf(format string, args ...any)
 }
 
-// kit is a store under test, with functions for checks.
+// kit is a store under test, with functions that check it.
 type kit struct {
 	tb
 	opts          Options
 	f             frontier.Frontier
 	crash, reopen func(frontier.Frontier) frontier.Frontier
 
-	ctx    context.Context // ended by close
+	ctx    context.Context // canceled by close
 	cancel context.CancelFunc
 	calls  sync.WaitGroup
 	step   time.Duration // long enough to distinguish times
-	limit  time.Duration // everything that should happen takes less time
+	limit  time.Duration // more than enough time for everything that must happen
 }
 
 func newKit(t tb, opts Options, f frontier.Frontier) *kit {
@@ -51,7 +51,7 @@ func (k *kit) close() {
 	k.calls.Wait()
 }
 
-// page returns the URL of a path of a host, "a/1" for http://a.test/1.
+// page returns the URL of a host and path: "a/1" stands for http://a.test/1.
 func (k *kit) page(hostPath string) weburl.URL {
 	for i, c := range hostPath {
 		if c == '/' {
@@ -66,7 +66,7 @@ func (k *kit) page(hostPath string) weburl.URL {
 	return u
 }
 
-// pages returns Requests with only these URLs.
+// pages returns Requests that have only these URLs.
 func (k *kit) pages(hostPaths ...string) []frontier.Request {
 	rs := make([]frontier.Request, len(hostPaths))
 	for i, p := range hostPaths {
@@ -84,7 +84,7 @@ func (k *kit) add(want int, rs ...frontier.Request) {
 	}
 }
 
-// claim returns the next claim, whenever it comes.
+// claim waits for the next claim and returns it.
 func (k *kit) claim() frontier.Claim {
 	k.Helper()
 	o := k.try(k.limit)
@@ -94,7 +94,7 @@ func (k *kit) claim() frontier.Claim {
 	return o.c
 }
 
-// claimOf returns the next claim, which must be of this URL.
+// claimOf waits for the next claim, which must be of this URL, and returns it.
 func (k *kit) claimOf(hostPath string) frontier.Claim {
 	k.Helper()
 	c := k.claim()
@@ -104,7 +104,7 @@ func (k *kit) claimOf(hostPath string) frontier.Claim {
 	return c
 }
 
-// none checks that for a while nothing can be claimed, although the store is not drained.
+// none checks that nothing can be claimed for a while, although the store is not drained.
 func (k *kit) none() {
 	k.Helper()
 	o := k.try(k.step)
@@ -127,7 +127,7 @@ func (k *kit) claimAfter(until time.Time) frontier.Claim {
 	return k.claim()
 }
 
-// drained checks that the crawl is complete.
+// drained checks that Claim returns ErrDrained.
 func (k *kit) drained() {
 	k.Helper()
 	if o := k.try(k.limit); !errors.Is(o.err, frontier.ErrDrained) {
@@ -142,7 +142,7 @@ func (k *kit) settle(c frontier.Claim, s frontier.Settlement) {
 	}
 }
 
-// done settles a claim for good, with its host ready at once.
+// done settles a claim for good. Its host is ready at once.
 func (k *kit) done(c frontier.Claim) {
 	k.Helper()
 	k.settle(c, frontier.Settlement{})
@@ -177,7 +177,7 @@ func (k *kit) try(limit time.Duration) outcome {
 	return k.wait(k.claiming(ctx, 1))
 }
 
-// claiming starts n calls of Claim and returns their outcomes.
+// claiming starts n concurrent calls of Claim and returns their outcomes.
 func (k *kit) claiming(ctx context.Context, n int) <-chan outcome {
 	out := make(chan outcome, n)
 	for range n {
@@ -203,7 +203,7 @@ func (k *kit) wait(out <-chan outcome) outcome {
 	}
 }
 
-// blocked checks that no Claim has returned, after all have had the chance to.
+// blocked checks that no Claim has returned, after all could have.
 func (k *kit) blocked(out <-chan outcome) {
 	k.Helper()
 	if k.opts.Virtual {

@@ -9,15 +9,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// model implements the contract in as little code as possible, without regard to speed: it searches everything for each result. The
-// caller passes the time.
+// model implements the contract in as little code as possible, without regard to speed: it searches all entries for each result. Callers
+// pass the current time.
 type model struct {
 	urls      map[weburl.Key]*entry
 	all       []*entry
 	hosts     map[string]*place
 	arrivals  int
 	bestFirst bool
-	turn      bool // new hosts are next, if another host is due
+	turn      bool // a new host comes next, if another host is due, too
 }
 
 type state uint8
@@ -35,23 +35,23 @@ type entry struct {
 	state   state
 	attempt int
 	arrival int
-	until   time.Time      // only while waiting
-	claim   frontier.Claim // only while claimed
-	freed   bool           // it is claimed and released
-	kept    bool           // it is claimed and on hold
-	back    bool           // it was put back
+	until   time.Time      // set only while the entry waits
+	claim   frontier.Claim // set only while the entry is claimed
+	freed   bool           // the claim was released
+	kept    bool           // the claim is on hold
+	back    bool           // the entry was put back
 }
 
 type place struct {
 	entries []*entry
 	ready   time.Time
-	since   time.Time // since when it has had both a queued URL and no holder
-	free    bool      // it has both now
-	busy    bool      // it has a URL that is not done
-	rested  bool      // it was given a ready time since it was last idle
+	since   time.Time // time since which the host has had both a queued URL and no holder
+	free    bool      // the host has both now
+	busy    bool      // the host has a URL that is not done
+	rested  bool      // the host was given a ready time since it was last idle
 }
 
-// rest delays h until ready at least.
+// rest delays h at least until ready.
 func (h *place) rest(ready time.Time) {
 	if ready.After(h.ready) {
 		h.ready = ready
@@ -109,7 +109,7 @@ func (m *model) raise(now time.Time, e *entry, r frontier.Request) {
 	e.req, e.arrival = r, m.arrivals
 }
 
-// update records since when the host could be served.
+// update records since when the host has been due.
 func (h *place) update(now time.Time) {
 	busy := h.count(stateDone) < len(h.entries)
 	if busy && !h.busy && !h.ready.After(now) {
@@ -160,7 +160,7 @@ func (h *place) best() *entry {
 	return best
 }
 
-// claimable returns the URLs of which one must be claimed at now (F6): more than one only if the contract leaves the choice open.
+// claimable returns the URLs of which Claim must return one at now (F6). There are several only if the contract leaves the choice open.
 func (m *model) claimable(now time.Time) []*entry {
 	if m.bestFirst {
 		return m.bestOf(now)
@@ -172,7 +172,7 @@ func (m *model) claimable(now time.Time) []*entry {
 	return rested
 }
 
-// earliest returns the claimable URLs of the hosts that are new, or of the other hosts.
+// earliest returns the claimable URLs of the new hosts, or of the other hosts if rested is set.
 func (m *model) earliest(now time.Time, rested bool) []*entry {
 	var first []*place
 	for _, h := range m.hosts {
@@ -197,7 +197,7 @@ func (m *model) earliest(now time.Time, rested bool) []*entry {
 	return es
 }
 
-// bestOf returns the URLs of which one must be claimed at now if the best are served first (F22): several if they are equal.
+// bestOf returns the URLs of which Claim must return one at now with BestFirst (F22). There are several if they are equally good.
 func (m *model) bestOf(now time.Time) (es []*entry) {
 	var first *place
 	for _, h := range m.hosts {
@@ -315,7 +315,7 @@ func (m *model) hold(c frontier.Claim) bool {
 	return true
 }
 
-// released reports whether all claims are released or on hold, and named only once.
+// released reports whether all these claims are released or on hold, and none occurs twice.
 func (m *model) released(ends []frontier.End) bool {
 	named := map[*entry]bool{}
 	for _, x := range ends {

@@ -21,8 +21,8 @@ func (o Options) seeds() (from, to uint64) {
 	return from, from + uint64(o.Runs)
 }
 
-// random makes runs of random operations. Each begins with the store of the last run, without pending URLs, and uses new hosts,
-// because those of the last run may not be ready yet.
+// random makes runs of random operations. Each run begins with the store of the last run, without pending URLs, and uses new hosts,
+// because hosts of the last run may not be ready yet.
 func (k *kit) random(from, to uint64) {
 	turn := false
 	for seed := from; seed < to; seed++ {
@@ -50,12 +50,12 @@ type run struct {
 	hosts   int // number of hosts
 	paths   int // number of paths of each host
 	links   int // maximum number of links at once
-	base    int // URLs done by earlier runs
+	base    int // number of URLs that earlier runs have finished
 	held    []frontier.Claim
 	history []string
 
 	durableRand *rand.Rand       // nil: the store is not Durable
-	freed       []frontier.Claim // released, or on hold
+	freed       []frontier.Claim // claims that are released or on hold
 	written     bool             // something durable was written since the last release
 	offsets     map[string]int64
 	values      map[string][]byte
@@ -108,7 +108,7 @@ func (r *run) fail(format string, args ...any) {
 		fmt.Sprintf(format, args...), r.seed, strings.Join(last, "\n"))
 }
 
-// request returns one of a few URLs, so that many are known.
+// request returns a Request for one of a few URLs, so that many are known.
 func (r *run) request() frontier.Request {
 	q := frontier.Request{
 		URL:      r.page(fmt.Sprintf("h%d-%d/%d", r.rand.IntN(r.hosts), r.seed, r.rand.IntN(r.paths))),
@@ -144,8 +144,8 @@ func (r *run) requests(most int) []frontier.Request {
 	return rs
 }
 
-// later returns a future time in whole milliseconds, the precision that a store may have on disk, or no time. It never returns a
-// time if times cannot be compared exactly.
+// later returns a future time in whole milliseconds, the precision that a store may have on disk, or no time. If times cannot be compared
+// exactly, it returns no time.
 func (r *run) later(most int) time.Time {
 	if !r.opts.Virtual || r.rand.IntN(4) == 0 {
 		return time.Time{}
@@ -173,7 +173,7 @@ func (r *run) addSome() {
 	}
 }
 
-// now returns the time, after advancing the model to it.
+// now advances the model to the present time and returns that.
 func (r *run) now() time.Time {
 	now := time.Now()
 	r.m.advance(now)
@@ -181,7 +181,7 @@ func (r *run) now() time.Time {
 }
 
 func (r *run) claimOne() {
-	// Half a millisecond keeps the end different from all times that the store was given.
+	// The half millisecond makes end differ from all times that the store was given.
 	end := time.Now().Truncate(time.Millisecond).Add(time.Duration(1+r.rand.IntN(40))*time.Millisecond + 500*time.Microsecond)
 	limit := time.Until(end)
 	s := r.m.stats()
@@ -191,7 +191,7 @@ func (r *run) claimOne() {
 	_ = r.claimWithin(limit)
 }
 
-// claimWithin compares one Claim and returns its error.
+// claimWithin makes one Claim, compares its result with the model, and returns its error.
 func (r *run) claimWithin(limit time.Duration) error {
 	now := r.now()
 	want, at, wantErr := r.expect(now, now.Add(limit))
@@ -210,8 +210,8 @@ func (r *run) claimWithin(limit time.Duration) error {
 	return wantErr
 }
 
-// expect returns the result that a Claim between now and limit must have, and its time. In real time all hosts are always ready,
-// and their order depends on unknown times.
+// expect returns the result that a Claim between now and limit must have, and its time. In real time, all hosts must always be ready, and
+// their order depends on times that are not known exactly.
 func (r *run) expect(now, limit time.Time) (want []*entry, at time.Time, err error) {
 	for {
 		r.m.advance(now)
@@ -282,7 +282,7 @@ func (r *run) settlement() frontier.Settlement {
 	return s
 }
 
-// settleAs compares one Settle of the claim held at i.
+// settleAs settles the claim held at index i, and compares the result with the model.
 func (r *run) settleAs(i int, s frontier.Settlement) {
 	c, now := r.held[i], r.now()
 	if r.rand.IntN(10) > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// beginDurable adopts the checkpoints that earlier runs have stored.
+// beginDurable reads the checkpoints that earlier runs have stored into the model.
 func (r *run) beginDurable() {
 	r.offsets, r.values = map[string]int64{}, map[string][]byte{}
 	d, ok := r.f.(frontier.Durable)
@@ -133,7 +133,7 @@ func (r *run) commitAs(ends []frontier.End, offsets map[string]int64, values map
 	}
 }
 
-// reviveSome revives URLs, a few of which are done.
+// reviveSome revives several URLs, a few of which are done.
 func (r *run) reviveSome() {
 	rs, now := make([]frontier.Request, 1+r.durableRand.IntN(4)), r.now()
 	for i := range rs {
@@ -147,7 +147,7 @@ func (r *run) reviveSome() {
 	}
 }
 
-// takeSome takes requests, some of which are known.
+// takeSome takes several requests, some of which are known.
 func (r *run) takeSome() {
 	rs, now := make([]frontier.Request, r.durableRand.IntN(4)), r.now()
 	for i := range rs {

@@ -31,8 +31,7 @@ func claimReturnsRequest(k *kit) {
 	k.odd()
 }
 
-// likeButOne adds, in one call, Requests that differ in a single field: a store that keeps common fields only once must distinguish
-// them.
+// likeButOne adds, in one call, Requests that differ in a single field. A store that keeps common fields only once must distinguish them.
 func (k *kit) likeButOne() {
 	var rs []frontier.Request
 	for i, p := range []string{"l/1", "l/2", "l/3", "l/4", "l/5"} {
@@ -57,7 +56,7 @@ func (k *kit) likeButOne() {
 	}
 }
 
-// odd adds URLs whose text a store might not return unchanged.
+// odd adds URLs whose texts a store may fail to return unchanged.
 func (k *kit) odd() {
 	want := map[weburl.URL]bool{}
 	for _, s := range []string{

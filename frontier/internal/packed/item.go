@@ -8,10 +8,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ErrCorrupt is returned for bytes that this package did not write.
+// ErrCorrupt is returned for bytes that this package has not encoded.
 var ErrCorrupt = errors.New("packed: corrupt bytes")
 
-// Item is the part of a Request that every store keeps with its URL.
+// Item has the fields of a Request that every store keeps together with its URL.
 type Item struct {
 	URL    weburl.URL
 	Hops   []string
@@ -19,11 +19,11 @@ type Item struct {
 	Beyond uint8 // at most MaxBeyond
 }
 
-// MaxBeyond is the largest Item.Beyond that its three bits hold.
+// MaxBeyond is the largest Item.Beyond that fits into its three bits.
 const MaxBeyond = 1<<3 - 1
 
-// The bytes of an item are a tag (the URL's Form, two flags and Beyond); if flagged, the number of hops and the hops;
-// if flagged, the meta; and the URL's text without its length.
+// The bytes of an item are a tag, which has the URL's Form, two flags and Beyond; the number of hops and the hops, if a flag is set; the
+// meta, if the other flag is set; and the URL's text without its length.
 const (
 	formMask    = 1<<3 - 1
 	hasHops     = 1 << 3
@@ -31,7 +31,7 @@ const (
 	beyondShift = 5
 )
 
-// AppendItem appends the bytes of it. When ReadItem reads them, nothing may follow.
+// AppendItem appends the bytes of it to dst. ReadItem must get exactly these bytes, because their end is not marked.
 func AppendItem(dst []byte, host string, it Item) []byte {
 	form, text := Split(host, it.URL)
 	tag := byte(form) | min(it.Beyond, MaxBeyond)<<beyondShift
@@ -55,8 +55,8 @@ func AppendItem(dst []byte, host string, it Item) []byte {
 	return append(dst, text...)
 }
 
-// ReadItem returns a copy of the Item encoded by AppendItem in b. The error is ErrCorrupt, or weburl's if the text is not a valid
-// URL.
+// ReadItem returns a copy of the Item that AppendItem encoded in b. It returns ErrCorrupt, or the error of package weburl if the text is
+// not a valid URL.
 func ReadItem(host string, b []byte) (Item, error) {
 	if len(b) == 0 {
 		return Item{}, ErrCorrupt
@@ -89,7 +89,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// CutString returns the string written by AppendString and the remaining bytes.
+// CutString returns the string that AppendString wrote at the beginning of b, and the remaining bytes.
 func CutString(b []byte) (s, rest []byte, ok bool) {
 	n, b, ok := CutUvarint(b)
 	if !ok || n > uint64(len(b)) {

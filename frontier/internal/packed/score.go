@@ -2,11 +2,11 @@ package packed
 
 import "math"
 
-// noRank is the unsigned rank of a score of 0, which takes 23 bits.
+// noRank is the unsigned rank of the score 0. Ranks have 23 bits below it.
 const noRank = 1 << 23
 
-// Rank returns a score as a number of 24 bits with the same order: sign, exponent and 15 bits of the mantissa. It is 0 for 0 and
-// NaN. Scores that differ by less than a part in 32,768 may have the same rank.
+// Rank returns a 24-bit number that orders like the score: its sign, exponent and 15 bits of the mantissa. The rank of 0 and of NaN is 0.
+// Scores that differ by less than a part in 32,768 may have the same rank.
 func Rank(score float64) int32 {
 	f := float32(score)
 	if f != f {
@@ -20,7 +20,7 @@ func Rank(score float64) int32 {
 	return rank
 }
 
-// Score returns the score nearest to 0 that has this rank.
+// Score returns the score that has this rank and is nearest to 0.
 func Score(rank int32) float64 {
 	if rank < 0 {
 		return -Score(-rank)
@@ -28,8 +28,8 @@ func Score(rank int32) float64 {
 	return float64(math.Float32frombits(uint32(rank) << 8))
 }
 
-// Fine returns a rank as 24 bits in reverse order: a lower number means a higher rank. It is never 0, which is reserved for the
-// highest.
+// Fine returns a rank as a 24-bit number in reverse order: a lower number means a higher rank. It is never 0, which stands for the
+// highest rank.
 func Fine(rank int32) uint32 { return uint32(noRank - rank) }
 
 // RankOf converts the result of Fine back to a rank. It returns 0 for 0.

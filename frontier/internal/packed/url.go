@@ -1,5 +1,5 @@
-// Package packed encodes the parts of a Request without the name of its host, which the store knows. For bytes from a damaged disk
-// it returns an error and does not panic.
+// Package packed encodes parts of a Request without the name of the host, which the store knows. When it decodes damaged bytes, it
+// returns an error and does not panic.
 package packed
 
 import (
@@ -11,16 +11,16 @@ import (
 // Form is the form of a stored URL. It fits in three bits.
 type Form uint8
 
-// The forms.
+// The forms of stored URLs.
 const (
-	Whole     Form = iota // the complete URL
+	Whole     Form = iota // the whole URL
 	HTTP                  // path and query; http at the host's default port
 	HTTPS                 // path and query; https at the host's default port
-	HTTPPort              // path and query; http at the port the host names
-	HTTPSPort             // path and query; https at the port the host names
+	HTTPPort              // path and query; http at the port of the host
+	HTTPSPort             // path and query; https at the port of the host
 )
 
-// Split returns the part of u to store in a queue of host: everything except the name of the host.
+// Split returns the part of u that is stored in the queue of host: everything but the name of the host.
 func Split(host string, u weburl.URL) (Form, string) {
 	rest, ok := strings.CutPrefix(host, u.Authority())
 	if !ok {
@@ -39,7 +39,7 @@ func Split(host string, u weburl.URL) (Form, string) {
 	return Whole, u.String()
 }
 
-// Join returns the URL from the form and text of Split. The error is weburl's.
+// Join returns the URL of which Split returned form and text. Its errors are those of package weburl.
 func Join(host string, form Form, text string) (weburl.URL, error) {
 	switch form {
 	case HTTP:

@@ -1,7 +1,7 @@
 // Package pq implements a priority queue.
 package pq
 
-// Heap is a binary heap: the first element is at its top. The zero Heap is empty.
+// Heap is a binary heap. Its top is the element that comes before all others. The zero Heap is empty.
 type Heap[T interface{ Before(T) bool }] struct{ all []T }
 
 // Len returns the number of elements.
@@ -28,7 +28,7 @@ func (h *Heap[T]) Push(e T) {
 	h.all[i] = e
 }
 
-// Pop takes the first element out; the heap must not be empty. An emptied heap keeps no memory.
+// Pop removes and returns the first element; the heap must not be empty. A heap that has become empty keeps no memory.
 func (h *Heap[T]) Pop() T {
 	top, n := h.all[0], len(h.all)-1
 	last := h.all[n]
@@ -43,7 +43,7 @@ func (h *Heap[T]) Pop() T {
 	return top
 }
 
-// down places e at the top or below.
+// down inserts e at the top or below.
 func (h *Heap[T]) down(e T) {
 	i := 0
 	for {

@@ -6,31 +6,31 @@ import (
 	"github.com/amble-crawler/amble/frontier/internal/pq"
 )
 
-// best holds the hosts of a [Schedule] by level that are due, and those that are worth waiting for.
+// best holds, in a [Schedule] by level, the hosts that are due, and the hosts for which it may be worth waiting.
 type best[K comparable, Q any] struct {
-	of       func(*Host[K, Q]) int64 // the level of a host's first URL; higher is better
-	patience int64                   // the maximum time for which a better host is waited for
-	due      heap                    // hosts that may be served, the highest level first
-	soon     pq.Heap[promise[K, Q]]  // hosts that may be served soon
+	of       func(*Host[K, Q]) int64 // returns the level of a host's first URL; higher is better
+	patience int64                   // maximum time to wait for a better host
+	due      heap                    // hosts that may be served now, the highest level first
+	soon     pq.Heap[promise[K, Q]]  // hosts that may be served soon, the highest level first
 }
 
-// promise means that a host may be served soon. It is valid while its stamp is that of the host.
+// promise says that a host may be served soon. It is valid as long as its stamp equals that of the host.
 type promise[K comparable, Q any] struct {
 	host  *Host[K, Q]
 	level int64
-	until int64 // the host is not waited for after this time
+	until int64 // after this time, the host is not waited for
 	stamp uint32
 }
 
-// Before reports whether a has the higher level.
+// Before reports whether a has a higher level than b.
 func (a promise[K, Q]) Before(b promise[K, Q]) bool { return a.level > b.level }
 
 func (a promise[K, Q]) kept() bool { return a.stamp == a.host.stamp }
 
-// NewBest makes an empty Schedule that serves, of the hosts that are due, the one with the highest level, and of equal ones the one due
-// earliest. A host with a higher level is waited for while it rests, if that takes at most patience, and while it is held, for at most
-// patience. A host is also waited for while a URL of a higher level is held, because its links may be as good. A store must call
-// [Schedule.Update] when a level has changed.
+// NewBest makes an empty Schedule that serves, of the hosts that are due, the host with the highest level, and among equal levels the
+// host that was due first. It waits for a host with a higher level that is not ready yet, if it becomes ready within patience, and for
+// one that is held, for at most patience. It also waits for a host as long as one of its URLs with a higher level is held, because the
+// links of that page may be as good. A store must call [Schedule.Update] when a level has changed.
 func NewBest[K comparable, Q any](level func(*Host[K, Q]) int64, patience int64) *Schedule[K, Q] {
 	s := New[K, Q]()
 	s.best = &best[K, Q]{of: level, patience: patience, due: newHeap(&s.at)}
@@ -47,12 +47,13 @@ func (s *Schedule[K, Q]) Update(h *Host[K, Q], now int64) {
 	}
 }
 
-// bestEntry orders hosts by level, then by the time at which they became due, to 4 ms, then by their number of URLs.
+// bestEntry orders hosts by level; then by the time at which they became due, in steps of 4 ms; then by their number of URLs.
 func (h *Host[K, Q]) bestEntry() entry {
 	return entry{-h.level<<30 | min(max(h.due, 0)>>22, 1<<30-1), h.queued, h.number}
 }
 
-// lineBest puts a host that has queued or held URLs among the hosts that are due or will be, and records whether it is waited for.
+// lineBest enters a host that has queued or held URLs among the hosts that are due or will be, and records whether the schedule waits for
+// it.
 func (s *Schedule[K, Q]) lineBest(h *Host[K, Q], now int64) {
 	b := s.best
 	level := int64(math.MinInt64)
@@ -86,8 +87,8 @@ func (s *Schedule[K, Q]) lineBest(h *Host[K, Q], now int64) {
 	h.in = inBest
 }
 
-// promise records that h may be served by until, at this level. Promises that no longer hold are dropped once they are the
-// majority.
+// promise records that h may be served by the time until, at this level. When more than half of the promises are invalid, they are
+// dropped.
 func (s *Schedule[K, Q]) promise(h *Host[K, Q], level, until, now int64) {
 	b := s.best
 	if b.patience == 0 || until <= now {
@@ -105,7 +106,7 @@ func (s *Schedule[K, Q]) promise(h *Host[K, Q], level, until, now int64) {
 	}
 }
 
-// chooseBest brings the heaps to now, and reports whether the first host that is due may be served.
+// chooseBest updates the heaps to the time now, and reports whether the first host that is due may be served.
 func (s *Schedule[K, Q]) chooseBest(now int64) bool {
 	b := s.best
 	for s.ready.next() <= now {
@@ -121,7 +122,7 @@ func (s *Schedule[K, Q]) chooseBest(now int64) bool {
 	return !b.due.empty() && !s.waits()
 }
 
-// waits reports whether a host that may be served soon is better than all hosts that are due.
+// waits reports whether some host that may be served soon is better than all hosts that are due.
 func (s *Schedule[K, Q]) waits() bool {
 	b := s.best
 	for b.soon.Len() > 0 && !b.soon.Top().kept() {
@@ -130,7 +131,7 @@ func (s *Schedule[K, Q]) waits() bool {
 	return b.soon.Len() > 0 && b.soon.Top().level > s.first(&b.due).level
 }
 
-// nextBest is Next for a schedule by level.
+// nextBest implements Next for a schedule by level.
 func (s *Schedule[K, Q]) nextBest() int64 {
 	switch {
 	case s.best.due.empty():

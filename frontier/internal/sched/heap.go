@@ -1,9 +1,9 @@
 package sched
 
-// heap orders hosts, by number, by due time and then by most queued. It is four-ary, and the keys are in the
-// entries themselves: a level costs one cache line, however many hosts there are.
+// heap orders hosts, by number, by due time and then by most queued. Each node has four children, and the entries contain the keys, so
+// that each level of the heap needs one cache line, however many hosts there are.
 type heap struct {
-	entries []entry  // hosts from root on; the entries before it align each four children to a cache line
+	entries []entry  // hosts, from index root on; earlier entries are unused, so that four siblings share a cache line
 	at      *[]int32 // position of each host in its heap
 }
 
@@ -15,7 +15,7 @@ type entry struct {
 
 const root = 3
 
-func children(i int) int { return 4 * (i - root + 1) } // index of the first child
+func children(i int) int { return 4 * (i - root + 1) } // returns the index of the first child
 func parent(i int) int   { return i/4 + root - 1 }
 
 func (e entry) before(o entry) bool {
@@ -39,7 +39,7 @@ func (p *heap) push(e entry) {
 	p.up(len(p.entries)-1, e)
 }
 
-// fix updates the due time and count of e's host, which is in the heap.
+// fix updates the due time and count of the host of e, which is in the heap.
 func (p *heap) fix(e entry) {
 	i := int((*p.at)[e.host])
 	if old := p.entries[i]; old.before(e) {
@@ -62,7 +62,7 @@ func (p *heap) remove(host uint32) {
 	}
 }
 
-// up places e at i or above.
+// up inserts e at index i or above.
 func (p *heap) up(i int, e entry) {
 	for i > root && e.before(p.entries[parent(i)]) {
 		p.set(i, p.entries[parent(i)])
@@ -71,7 +71,7 @@ func (p *heap) up(i int, e entry) {
 	p.set(i, e)
 }
 
-// down places e at i or below.
+// down inserts e at index i or below.
 func (p *heap) down(i int, e entry) {
 	for {
 		first := children(i)

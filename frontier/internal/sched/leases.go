@@ -2,7 +2,7 @@ package sched
 
 import "time"
 
-// Leases holds the claims that were granted and not settled. T holds the store's data about each.
+// Leases holds the claims that were granted and not settled. T is the store's data about a claim.
 type Leases[T any] struct {
 	timeout int64
 	last    uint64
@@ -12,8 +12,8 @@ type Leases[T any] struct {
 	newest  *lease[T]
 }
 
-// lease is an element of the list in order of deadlines, which is the order of grants as all leases of
-// a store last equally long.
+// lease is an element of a list that is ordered by deadline. This is the order of the grants, because all leases of a store have the same
+// duration.
 type lease[T any] struct {
 	id         uint64
 	deadline   int64
@@ -21,12 +21,12 @@ type lease[T any] struct {
 	item       T
 }
 
-// NewLeases makes an empty Leases. Its claims are lost after timeout, or never if that is 0 or less. Its IDs count from first+1.
+// NewLeases makes an empty Leases. Its leases expire after timeout, or never if timeout is 0 or less. Their IDs count from first+1.
 func NewLeases[T any](timeout time.Duration, first uint64) *Leases[T] {
 	return &Leases[T]{timeout: int64(timeout), last: first, byID: map[uint64]*lease[T]{}, kept: map[uint64]T{}}
 }
 
-// Grant makes a lease and returns its ID and its deadline, or Never if it has none.
+// Grant makes a lease and returns its ID and its deadline, which is Never if leases do not expire.
 func (l *Leases[T]) Grant(item T, now int64) (id uint64, deadline int64) {
 	l.last++
 	e := &lease[T]{id: l.last, item: item, deadline: Never, prev: l.newest}
@@ -63,7 +63,7 @@ func (l *Leases[T]) End(id uint64) (item T, ok bool) {
 	return e.item, true
 }
 
-// Keep makes the lease last until EndKept: it does not expire, and End does not find it. ok is false if there is none with this ID.
+// Keep makes a lease last until EndKept: it does not expire, and End does not find it. ok is false if there is no lease with this ID.
 func (l *Leases[T]) Keep(id uint64) (item T, ok bool) {
 	if item, ok = l.End(id); ok {
 		l.kept[id] = item
@@ -71,8 +71,8 @@ func (l *Leases[T]) Keep(id uint64) (item T, ok bool) {
 	return item, ok
 }
 
-// EndKept removes the kept leases with these IDs, all or none, and returns their items. ok is false if one of them is not kept, or
-// is named twice.
+// EndKept removes the kept leases with these IDs and returns their items. If one of them is not kept or its ID occurs twice, EndKept
+// removes none, and ok is false.
 func (l *Leases[T]) EndKept(ids []uint64) (items []T, ok bool) {
 	items = make([]T, 0, len(ids))
 	for _, id := range ids {
@@ -89,8 +89,7 @@ func (l *Leases[T]) EndKept(ids []uint64) (items []T, ok bool) {
 	return items, true
 }
 
-// Next returns the time at which the next lease is lost: the first instant after its deadline. It returns Never if none has a
-// deadline.
+// Next returns the time at which the next lease expires: the first instant after its deadline. It returns Never if none expires.
 func (l *Leases[T]) Next() int64 {
 	if l.oldest == nil || l.oldest.deadline == Never {
 		return Never
@@ -98,7 +97,7 @@ func (l *Leases[T]) Next() int64 {
 	return l.oldest.deadline + 1
 }
 
-// Expire removes the oldest lease if it is lost at now.
+// Expire removes the oldest lease if it has expired at now, and returns its item.
 func (l *Leases[T]) Expire(now int64) (item T, ok bool) {
 	if l.Next() > now {
 		return item, false

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Line holds the callers that wait for a claim. Only the first one waits for a timer, and only that one is woken; when it leaves it
-// wakes the next. So an event causes one wake-up, not one for each caller. The zero Line is empty.
+// Line holds the callers that wait for a claim. Only the first caller waits for a timer, and only the first is woken; when it leaves the
+// line, it wakes the next one. So an event wakes one caller, not all of them. The zero Line is empty.
 type Line struct {
 	front, back *waiter
-	armed       int64 // time at which the first one tries again without being woken
+	armed       int64 // time at which the first caller tries again without being woken
 }
 
 type waiter struct {
@@ -18,8 +18,8 @@ type waiter struct {
 	prev, next *waiter
 }
 
-// Await calls try, with mu locked, until it returns done or ctx ends; the error is then the context's. try also returns the time at
-// which it should be called again; after Notify it is called earlier. Await locks mu and unlocks it: the caller must not hold it.
+// Await calls try, with mu locked, until try returns done or ctx ends; in that case it returns the error of ctx. try also returns the
+// time at which it should be called again; after Notify it is called earlier. Await locks and unlocks mu, so the caller must not hold mu.
 func (l *Line) Await(ctx context.Context, mu *sync.Mutex, c Clock, try func(now int64) (done bool, again int64)) error {
 	var w *waiter
 	for {
@@ -32,8 +32,8 @@ func (l *Line) Await(ctx context.Context, mu *sync.Mutex, c Clock, try func(now 
 	}
 }
 
-// look calls try once. It returns the caller's waiter and the time until which it must sleep, or no waiter and an error if waiting
-// is over.
+// look calls try once. If the caller must wait, look returns its waiter and the time until which to sleep. Otherwise it returns no
+// waiter, and the error with which Await returns.
 func (l *Line) look(ctx context.Context, mu *sync.Mutex, c Clock, w *waiter, try func(now int64) (bool, int64)) (*waiter, int64, error) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -56,19 +56,19 @@ func (l *Line) look(ctx context.Context, mu *sync.Mutex, c Clock, w *waiter, try
 	return w, again, nil
 }
 
-// Notify tells the line that a claim may be possible at a time. Callers that make something available must call it. Callers that
-// take something need not, because the first one has been notified and will try.
+// Notify tells the line that a claim may be possible at a time. Whoever makes a URL available must call it. Whoever claims a URL need
+// not, because the first caller in the line was notified and will try.
 func (l *Line) Notify(at int64) {
 	if l.front == nil || at >= l.armed {
 		return
 	}
 	select {
 	case l.front.wake <- struct{}{}:
-	default: // it has a notification that it has not processed yet
+	default: // w has a notification that it has not processed yet
 	}
 }
 
-// sleep waits until w is woken, ctx ends or the time has come.
+// sleep waits until w is woken, ctx ends or the time until has come.
 func (w *waiter) sleep(ctx context.Context, c Clock, until int64) {
 	var timeout <-chan time.Time
 	if until != Never {
@@ -94,7 +94,7 @@ func (l *Line) join() *waiter {
 	return w
 }
 
-// leave removes w from the line. If it was first, the next one becomes first and tries at once.
+// leave removes w from the line. If w was the first, the next one becomes the first and tries at once.
 func (l *Line) leave(w *waiter) {
 	if w == nil {
 		return

@@ -1,25 +1,24 @@
-// Package sched decides which host is served next, and which caller gets it. It is the part of a frontier that does not depend on
-// the storage of URLs.
+// Package sched decides which host is served next, and to which caller. It is the part of a frontier that does not depend on the storage
+// of URLs.
 //
-// A [Schedule] holds the hosts that have work, in a heap by the time they are due. A [Line] holds the callers that wait for one.
-// [Leases] holds the claims that were granted. None of them starts a goroutine, and only [Line.Await] locks the store's mutex. For
+// A [Schedule] holds the hosts that have URLs, in a heap by the times at which they are due. A [Line] holds the callers that wait for a
+// host. [Leases] holds the claims that were granted. None of them starts a goroutine, and only [Line.Await] locks the store's mutex. For
 // all other calls the store must hold its mutex. It passes the time in nanoseconds of its [Clock].
 //
-// Read sched.go first, then host.go, heap.go, best.go (the best first), line.go and leases.go.
+// Read sched.go first, then host.go, heap.go, best.go (schedules by level), line.go and leases.go.
 package sched
 
-// Schedule holds the hosts of one store in the order in which they are served. K identifies a host, Q holds what the
-// store keeps for each.
+// Schedule holds the hosts of a store in the order in which they are served. K identifies a host, Q is the store's data about a host.
 type Schedule[K comparable, Q any] struct {
 	hosts   map[K]*Host[K, Q]
-	numbers []*Host[K, Q] // hosts by number; nil: the number is free
+	numbers []*Host[K, Q] // hosts by number; nil if the number is free
 	free    []uint32      // numbers of forgotten hosts
-	at      []int32       // by number: position in the heap of the host
-	ready   heap          // hosts that may be served once they are due, except for new ones
-	fresh   heap          // new hosts that may be served once they are due
-	turn    bool          // a new host is next, if a new and another host are due
+	at      []int32       // by number: position of the host in its heap
+	ready   heap          // hosts that may be served when they are due, except for new hosts
+	fresh   heap          // new hosts that may be served when they are due
+	turn    bool          // a new host comes next, if both a new and another host are due
 	resting heap          // hosts without pending URLs that must be remembered until their ready time
-	best    *best[K, Q]   // only in a schedule by level; nil: hosts are served by the time at which they are due
+	best    *best[K, Q]   // only in a schedule by level; if nil, the host that was due first is served
 	busy    int
 	queued  int
 	waiting int
@@ -33,13 +32,13 @@ func New[K comparable, Q any]() *Schedule[K, Q] {
 	return s
 }
 
-// Queued returns the number of URLs that may be claimed once their host is due.
+// Queued returns the number of URLs that may be claimed when their host is due.
 func (s *Schedule[K, Q]) Queued() int { return s.queued }
 
 // Waiting returns the number of URLs that wait until a NotBefore.
 func (s *Schedule[K, Q]) Waiting() int { return s.waiting }
 
-// Held returns the number of claimed URLs, including those whose place is free again.
+// Held returns the number of claimed URLs, including those that no longer occupy a slot of their host.
 func (s *Schedule[K, Q]) Held() int { return s.held }
 
 // Pending returns the number of URLs that are queued, waiting or held.
@@ -48,14 +47,14 @@ func (s *Schedule[K, Q]) Pending() int { return s.queued + s.waiting + s.held }
 // Busy returns the number of hosts with a URL queued, waiting or claimed.
 func (s *Schedule[K, Q]) Busy() int { return s.busy }
 
-// Len returns the number of hosts that are remembered: the busy ones and those whose ready time has not come.
+// Len returns the number of hosts that are remembered: hosts with pending URLs and hosts whose ready time has not come.
 func (s *Schedule[K, Q]) Len() int { return len(s.hosts) }
 
 // Find returns the host with this name, or nil if it is not remembered.
 func (s *Schedule[K, Q]) Find(name K) *Host[K, Q] { return s.hosts[name] }
 
-// After returns the host with the lowest number from n on, and the next n; nil if there is none. With 0 it begins a walk over all
-// hosts. Hosts may be added and removed between its steps.
+// After returns the host with the lowest number from n on, or nil, and the n for the next call. Calls beginning with 0 visit all hosts.
+// Hosts may be added and removed between the calls.
 func (s *Schedule[K, Q]) After(n int) (h *Host[K, Q], next int) {
 	for ; n < len(s.numbers); n++ {
 		if s.numbers[n] != nil {
@@ -65,8 +64,7 @@ func (s *Schedule[K, Q]) After(n int) (h *Host[K, Q], next int) {
 	return nil, n
 }
 
-// Open makes a host with this name, which must not be remembered. It may have up to slots holders at once; a number below 1 means
-// 1.
+// Open adds a host with this name, which must not be remembered. Up to slots of its URLs may be held at a time; a number below 1 means 1.
 func (s *Schedule[K, Q]) Open(name K, slots int) *Host[K, Q] {
 	h := &Host[K, Q]{Name: name, ready: Always, slots: int32(max(1, slots)), number: s.number()}
 	s.numbers[h.number] = h
@@ -106,9 +104,9 @@ func (s *Schedule[K, Q]) Unpark(h *Host[K, Q], n int, now int64) {
 	s.Offer(h, n, now)
 }
 
-// Take returns the host to serve at now and counts one of its URLs as held. It returns nil if none is due. While both new and other
-// hosts are due, they take turns. Of each kind it returns the one due earliest, and of those due at the same time the one with most
-// queued (F6).
+// Take returns the host to serve at now and counts one of its URLs as held. It returns nil if none is due. While both new and other hosts
+// are due, they take turns. Of each kind it returns the host that was due first, and of hosts that are due at the same time the one with
+// most queued URLs (F6).
 func (s *Schedule[K, Q]) Take(now int64) *Host[K, Q] {
 	var from *heap
 	switch {
@@ -126,7 +124,7 @@ func (s *Schedule[K, Q]) Take(now int64) *Host[K, Q] {
 	}
 	s.turn = from == &s.ready
 	h := s.first(from)
-	s.leave(h) // so that a host with several slots goes behind the others
+	s.leave(h) // so that a host with several slots comes after the others
 	if s.best != nil {
 		if h.held+h.freed > 0 {
 			h.takenLevel = max(h.takenLevel, h.level)
@@ -143,18 +141,18 @@ func (s *Schedule[K, Q]) Take(now int64) *Host[K, Q] {
 	return h
 }
 
-// Fate is the treatment of a held URL when its hold ends.
+// Fate says what becomes of a held URL when its hold ends.
 type Fate uint8
 
-// The fates.
+// The fates of held URLs.
 const (
-	Gone  Fate = iota // done for good
-	Back              // claimable again
-	Later             // waiting until a given time
+	Gone  Fate = iota // the URL is done
+	Back              // the URL may be claimed again
+	Later             // the URL waits until a given time
 )
 
-// Release ends a hold on h and delays h until ready at least. A ready time is never made earlier: among several holders of one
-// host, the latest ready time applies.
+// Release ends the hold of a URL of h and delays h at least until ready. It never makes the ready time earlier: if several URLs of a host
+// are held, the latest ready time applies.
 func (s *Schedule[K, Q]) Release(h *Host[K, Q], f Fate, ready, now int64) {
 	h.held--
 	s.held--
@@ -170,7 +168,7 @@ func (s *Schedule[K, Q]) Release(h *Host[K, Q], f Fate, ready, now int64) {
 	s.place(h, now)
 }
 
-// Free frees the place of one hold on h and delays h until ready at least. Its URL stays held until Finish.
+// Free frees the slot of a held URL of h and delays h at least until ready. The URL stays held until Finish.
 func (s *Schedule[K, Q]) Free(h *Host[K, Q], ready, now int64) {
 	h.held--
 	h.freed++
@@ -178,14 +176,14 @@ func (s *Schedule[K, Q]) Free(h *Host[K, Q], ready, now int64) {
 	s.place(h, now)
 }
 
-// Finish is like Release, for a hold whose place was freed.
+// Finish is like Release, for a held URL whose slot was freed.
 func (s *Schedule[K, Q]) Finish(h *Host[K, Q], f Fate, ready, now int64) {
 	h.freed--
 	h.held++
 	s.Release(h, f, ready, now)
 }
 
-// Delay delays h until ready at least. A new host remains new.
+// Delay delays h at least until ready. A new host remains new.
 func (s *Schedule[K, Q]) Delay(h *Host[K, Q], ready, now int64) {
 	h.ready = max(h.ready, ready)
 	s.place(h, now)
@@ -199,14 +197,14 @@ func (s *Schedule[K, Q]) Pin(h *Host[K, Q]) {
 	}
 }
 
-// Unpin undoes one Pin.
+// Unpin reverts one Pin.
 func (s *Schedule[K, Q]) Unpin(h *Host[K, Q], now int64) {
 	h.pins--
 	s.place(h, now)
 }
 
-// Forget removes a resting host whose ready time has come and returns it; nil if there is none. The host then equals one never
-// seen.
+// Forget removes and returns a host without pending URLs whose ready time has come, or returns nil. If the host is added again, it is
+// like a host that was never seen.
 func (s *Schedule[K, Q]) Forget(now int64) *Host[K, Q] {
 	if s.resting.next() > now {
 		return nil
@@ -229,8 +227,8 @@ func (s *Schedule[K, Q]) Next() int64 {
 	return min(s.ready.next(), s.fresh.next())
 }
 
-// place puts h into the heap that fits its counts. A host is due from its ready time, or from the time at which it had both a
-// queued URL and a free slot if that is later, so that a new host does not overtake those that have been waiting.
+// place puts h into the heap that fits its counts. A host is due from its ready time on, or later, from the time at which it had both a
+// queued URL and a free slot, so that a new host does not overtake hosts that have been waiting.
 func (s *Schedule[K, Q]) place(h *Host[K, Q], now int64) {
 	s.count(h)
 	switch {
@@ -248,7 +246,7 @@ func (s *Schedule[K, Q]) place(h *Host[K, Q], now int64) {
 	}
 }
 
-// line puts h among the hosts that may be served: among the new ones, unless it was given a ready time.
+// line puts h among the hosts that may be served: among the new hosts, unless h was given a ready time.
 func (s *Schedule[K, Q]) line(h *Host[K, Q], now int64) {
 	in, heap := inFresh, &s.fresh
 	if h.rested {
