@@ -102,7 +102,7 @@ func (k *cookieKeeper) keep() error {
 	return err
 }
 
-// before returns commit, with the cookies kept before each call.
+// before returns a function that saves changed cookies and then calls commit.
 func (k *cookieKeeper) before(commit func() (map[string][]byte, error)) func() (map[string][]byte, error) {
 	if k == nil {
 		return commit

@@ -30,7 +30,7 @@ type known struct {
 	SHA256 string
 }
 
-// records are the recorded lengths and hashes of the files of a job, by name.
+// records holds the recorded lengths and hashes of the files of a job, by name.
 type records struct {
 	files map[string][]known
 	note  string // missing records, with the reason
@@ -48,7 +48,7 @@ func (d jobFiles) records(m *Manifest) *records {
 		r.files[k.name()] = []known{{k.Bytes, k.SHA256}}
 	}
 	list, err := d.away.now()
-	if err == nil && list != nil && list.Copy { // the queue is elsewhere
+	if err == nil && list != nil && list.Copy { // the directory is a copy, which has no queue
 		for _, o := range list.Objects {
 			r.files[o.Name] = []known{{o.Bytes, o.SHA256}}
 		}

@@ -109,7 +109,8 @@ func sortByPage[T any](pages *extsort.Sorter, key func(T) string, jobs []*Reader
 	return nil
 }
 
-// sortByKey adds the results of each page before and after the last job, sorted by key, side and visit.
+// sortByKey adds the results that each page had before the last job and has after it, sorted by
+// key, then by these two sides, then by visit.
 func sortByKey(keys, pages *extsort.Sorter, last int) error {
 	var url []byte
 	var had, has [][]byte

@@ -66,7 +66,7 @@ const itemsTable = "items"
 // sidecars are the suffixes of files beside a database.
 var sidecars = []string{"-wal", "-shm", "-journal"}
 
-// kept opens an append-only file.
+// kept opens an append-only file as a sink for results.
 func kept(o *outputs, name string, open func(*segmented) (sink.Sink, error)) (sink.Sink, error) {
 	f, err := o.commits.keep(name)
 	if err != nil {
@@ -117,11 +117,11 @@ func (c *Config) itemsProgram() (names []string) {
 	return names
 }
 
-// tableFact adds the state of the database to facts, if it is in its file alone.
+// tableFact adds the state of the database to facts, unless files beside it hold a part of it.
 func (d jobFiles) tableFact(facts map[string]FileFact) error {
 	for _, end := range sidecars {
 		info, err := d.root.Lstat(ItemsTableName + end)
-		if err == nil && info.Size() > 0 { // another program is reading it
+		if err == nil && info.Size() > 0 { // another program is reading the database
 			return nil
 		}
 	}

@@ -231,7 +231,7 @@ func (j *Job) noteLists() error {
 	return err
 }
 
-// keepsLists returns commit, with the opt-out list kept before each call if it has changed.
+// keepsLists returns a function that copies the opt-out list, if it has changed, and then calls commit.
 func (j *Job) keepsLists(commit func() (map[string][]byte, error)) func() (map[string][]byte, error) {
 	if j.config.lists == nil || j.config.lists.optOut == nil {
 		return commit

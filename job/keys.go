@@ -265,7 +265,7 @@ func (k *Key) Spellings() bool {
 	return c.read != nil
 }
 
-// loadable checks the kind of something that rendered pages may load.
+// loadable checks the name of a kind of resource that rendered pages may load.
 func loadable(s string) (string, error) {
 	p := render.Policy{Kinds: []render.Kind{render.Kind(s)}}
 	if p.Validate() != nil {

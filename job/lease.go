@@ -79,7 +79,7 @@ func (u *uploads) ours(ctx context.Context) error {
 	return l.moved(u.j.dir)
 }
 
-// renew writes to the store that this process crawls the job, or has ended.
+// renew records in the store that this process crawls the job, or has ended.
 func (u *uploads) renew(ctx context.Context, ended bool) error {
 	host, _ := os.Hostname() // "" if it is unknown
 	b, err := json.Marshal(lease{u.known().Place, os.Getpid(), host, time.Now().UTC(), ended})

@@ -31,7 +31,7 @@ func mediaType(s string) (string, error) {
 	if err == nil {
 		return s, nil
 	}
-	_, what, _ := strings.Cut(err.Error(), `rule "": `) // the media types alone have no rule to name
+	_, what, _ := strings.Cut(err.Error(), `rule "": `) // cut the empty name of the rule
 	return "", errors.New(what)
 }
 

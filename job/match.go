@@ -101,7 +101,7 @@ func (m *matcher) request(n int, line []byte) bool {
 	id := fmt.Sprint(q.Run, " ", q.ID)
 	switch q.Event {
 	case "start":
-		if p := q.Purpose; p != politeness.Robots.String() && p != politeness.Resource.String() && p != politeness.Terms.String() { // no visits
+		if p := q.Purpose; p != politeness.Robots.String() && p != politeness.Resource.String() && p != politeness.Terms.String() { // these three have no visits
 			m.open[id] = m.url(q.URL)
 		}
 	case "end":

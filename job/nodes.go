@@ -120,7 +120,7 @@ func (r whileWanted) Read(b []byte) (int, error) {
 	return r.Reader.Read(b)
 }
 
-// NodeFiles tells where the files of a node are.
+// NodeFiles holds the places where the files of a node are.
 type NodeFiles struct {
 	Dir    string // "": the files are only in stores
 	Stored []*StoredNode

@@ -218,7 +218,7 @@ func (n *NodeStore) storeSegment(ctx context.Context, dir string) error {
 			case !e.Type().IsRegular() || !n.files.mayBeOurs(path.Join(sub, e.Name())):
 			case sub == robotsName && isRobotsBody(e.Name()):
 				bodies = append(bodies, name)
-			case !stored || was.Bytes != info.Size(): // unchanged since the last look
+			case !stored || was.Bytes != info.Size(): // not stored yet, or changed since
 				names = append(names, name)
 			}
 		}
@@ -252,7 +252,7 @@ func (n *NodeStore) Finish(ctx context.Context) error {
 	n.running.Wait()
 	err := n.storeReady(ctx)
 	closed := n.close()
-	left := len(n.queue) // all goroutines have ended
+	left := len(n.queue) // no lock is needed: all goroutines have ended
 	if err == nil || left == 0 {
 		return closed
 	}

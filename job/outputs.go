@@ -113,7 +113,7 @@ func (o *outputs) openArchive(j *Job, cfg *crawler.Config) error {
 	w := j.config.WARC
 	w.Prefix = o.archivePrefix
 	if most := j.config.segmentSize(); (j.config.MaxDisk > 0 || j.config.KeepLocal > 0) && most > 0 && (w.MaxSize <= 0 || w.MaxSize > most) {
-		w.MaxSize = most // the limit is the same as for segments
+		w.MaxSize = most // archives have the same limit as segments
 	}
 	if o.commits.age > 0 && w.MaxAge == 0 {
 		w.MaxAge = o.commits.age

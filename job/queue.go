@@ -127,7 +127,7 @@ func (u *uploads) storeQueue(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if there, err := u.j.files.has(ItemsTableName); err != nil || there && !u.j.ended { // not while it may change
+	if there, err := u.j.files.has(ItemsTableName); err != nil || there && !u.j.ended { // a database is not stored while it may change
 		u.rest(began)
 		return err
 	}
@@ -231,7 +231,7 @@ func (u *uploads) putGrowing(ctx context.Context, q *queued, extents map[string]
 	if err != nil {
 		return err
 	}
-	for n := last[LedgerName] + 1; n <= len(ledgers); n++ { // created after the commit
+	for n := last[LedgerName] + 1; n <= len(ledgers); n++ { // segments created after the commit
 		extents[segmentName(LedgerName, n)] = extent{}
 	}
 	for _, name := range sortedKeys(extents) {

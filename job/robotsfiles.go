@@ -139,7 +139,8 @@ func (d jobFiles) maxRobots() (most int64) {
 // Close closes the index.
 func (k *robotsKeeper) Close() error { return errors.Join(k.index.Close(), k.dir.close()) }
 
-// storeRobotsAgain calls storeRobots as often as the queue is stored, and when the crawl is paused, because it has to look at each file.
+// storeRobotsAgain calls storeRobots when the queue is stored and when the crawl is paused, not
+// more often, because storeRobots looks at each file.
 func (u *uploads) storeRobotsAgain(ctx context.Context) error {
 	if !u.waits() && !u.due() {
 		return nil
@@ -190,7 +191,7 @@ func (u *uploads) storeRobots(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, name := range names {
-		if u.j.files.root.Remove(name) == nil { // otherwise it stays
+		if u.j.files.root.Remove(name) == nil { // if removing it fails, the file stays
 			u.gone[name] = true
 		}
 	}

@@ -152,7 +152,7 @@ func (w *SegmentWriter) values() (map[string][]byte, error) {
 	s.Visits = w.visits.n
 	w.readClock()
 	if w.Stored != nil {
-		if s.Stored = w.Stored(); s.Stored.IsZero() { // nothing was stored, whatever it heard
+		if s.Stored = w.Stored(); s.Stored.IsZero() { // the state of the hosts was never stored, so no response counts
 			s.Stored = s.Begun
 		}
 	}
@@ -179,7 +179,7 @@ func (w *SegmentWriter) Obeyed(order int) {
 	s.Obeyed = append(s.Obeyed, Obeyed{order, now})
 }
 
-// has returns when the crawl had an order, and whether it did.
+// has returns when the crawl began to obey an order, and whether it did.
 func (s *Segment) has(order int) (at time.Time, ok bool) {
 	for _, x := range s.Obeyed {
 		if x.Order >= order {

@@ -16,9 +16,9 @@ import (
 const (
 	mostFree    = 1 << 30 // maximum of the default of [Config.MinFree]
 	freeShare   = 20      // the default is the disk's size divided by this
-	spareShare  = 8       // one part in this many of [Config.MaxDisk] is reserved for data written until a crawl has ended or paused
-	commitShare = 64      // a commit is made when the pages since the previous one amount to one part in this many of it
-	measurePart = 50      // measuring the directory takes at most one part in this many of a process's time
+	spareShare  = 8       // [Config.MaxDisk] divided by this is reserved for data written until a crawl has ended or paused
+	commitShare = 64      // a commit is made when the pages since the previous one reach [Config.MaxDisk] divided by this
+	measurePart = 50      // measuring the directory takes at most a process's time divided by this
 )
 
 // Space describes how much more the crawl of a job may write.

@@ -74,7 +74,8 @@ func (j *Job) openStore(ctx context.Context) error {
 	if fresh {
 		list = newStored(url)
 	}
-	if fresh || list.Place == "" { // earlier versions wrote none; before the claim, so that a job killed in between recognizes its claim
+	// Place is missing in lists of earlier versions. It is written before the claim, so that a job killed in between recognizes its claim.
+	if fresh || list.Place == "" {
 		list.Place = cmp.Or(list.Place, rand.Text())
 		if err := j.files.replace(storedName, list.encode()); err != nil {
 			return errors.Join(outputError(err), open.Close(store))
@@ -472,7 +473,7 @@ func (j *Job) Upload(ctx context.Context) error {
 	if u == nil || !j.ended || j.manifest.Finish == "" || j.manifest.Finish == crawler.FinishError {
 		return nil
 	}
-	u.committed() // the last commit of the crawl
+	u.committed() // looks at the crawl's last commit
 	whole := j.manifest.Finish == crawler.FinishDone || j.manifest.Finish.Limit()
 	for delay := firstTry; ; delay = min(2*delay, lastTry) {
 		before := u.known()
@@ -486,7 +487,7 @@ func (j *Job) Upload(ctx context.Context) error {
 		switch {
 		case err != nil:
 		case j.manifest.Finish == crawler.FinishDone:
-			if err = u.removeQueue(ctx); err == nil && j.config.KeepLocal > 0 { // rendered pages need no resources any more
+			if err = u.removeQueue(ctx); err == nil && j.config.KeepLocal > 0 { // rendered pages no longer need their resources
 				err = outputError(j.files.root.RemoveAll(resourcesName))
 			}
 		default:

@@ -11,13 +11,13 @@ import (
 
 // Verification is the result of Verify.
 type Verification struct {
-	*audit.Report             // of requests; nil: there is no ledger
+	*audit.Report             // result for the requests; nil: there is no ledger
 	Chain         *ChainCheck `json:"chain,omitempty"` // nil: there is no ledger
 	Files         []FileCheck `json:"files"`
 	FilesNote     string      `json:"files_note,omitempty"` // files that were not checked, with the reason
 	Sums          int         `json:"sums,omitempty"`       // lines of SHA256SUMS that were compared with the files
 	Matching      *Matching   `json:"matching,omitempty"`   // nil: one of the two files is damaged
-	Terms         *TermsCheck `json:"terms,omitempty"`      // of verdicts about uses; nil: there are no visits
+	Terms         *TermsCheck `json:"terms,omitempty"`      // result for the verdicts about uses; nil: there are no visits
 	Queue         string      `json:"queue,omitempty"`      // damage of the queue
 
 	QueueError error `json:"-"` // Queue as an error, or nil

@@ -141,7 +141,7 @@ func (m *Manager) create(e *entry) error {
 	return nil
 }
 
-// same reports whether two requests say the same.
+// same reports whether two requests are equal.
 func same(a, b *Request) bool {
 	x, err := json.Marshal(a)
 	y, err2 := json.Marshal(b)

@@ -100,7 +100,7 @@ func (m *Manager) final(id string) (f final, more bool, changed <-chan struct{},
 	return final{e.info.Dir, e.lines}, !e.info.State.Ended() && !m.closed, e.changed, nil
 }
 
-// read calls each with visits of a job from a byte on.
+// read calls each with the visits of a job from byte offset at on, until each returns false.
 func (m *Manager) read(f final, at int64, each func(line []byte) bool) error {
 	r, err := job.Read(f.dir)
 	if err != nil {

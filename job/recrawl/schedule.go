@@ -60,9 +60,9 @@ type page struct {
 	rate      float64   // 0: to be computed
 	frequency float64   // 0 before the first computation
 	due       time.Time // time of its entry in the queue
-	out       bool      // being visited
+	out       bool      // a visit to it is under way
 	gone      bool
-	listed    bool      // signals exist for it
+	listed    bool      // signals cover the page
 	announced time.Time // time of a change after the last visit, according to a signal; zero: none
 }
 
@@ -96,7 +96,7 @@ func (s *Schedule) Len() int { return len(s.pages) }
 func (s *Schedule) Visit(i int, at time.Time, hasChanged bool, age time.Duration) {
 	p := &s.pages[i]
 	p.out, p.gone = false, false
-	if age > 0 { // no page is visited more often, and pages generated for each visit must not raise the rates of others
+	if age > 0 { // visits are never closer than Shortest, and pages generated anew for each visit must not raise the rates of others
 		age = max(age, s.cfg.Shortest)
 	}
 	if gap := at.Sub(p.last); gap > 0 {

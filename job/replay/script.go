@@ -27,7 +27,7 @@ type script struct {
 	queued int
 	now    time.Time    // time in the recorded crawl: the end of the last visit
 	want   *sink.Record // the visit being repeated
-	again  bool         // its claim was put back
+	again  bool         // the claim of want was put back
 	draws  bool         // the crawl draws a sample, and has not done so yet
 	held   bool         // want was not handed out, because the sample must be drawn first
 	ready  time.Time    // until when the URL that was put back has to wait
@@ -39,7 +39,7 @@ type entry struct {
 	frontier.Request
 	early *frontier.Request // its value before the last change, if it may have been claimed before that
 	done  bool
-	named bool // only its record says that a robots.txt named it: its visit came before the robots.txt is read again
+	named bool // queued by byRobots: only the record shows that a robots.txt named it, because that file has not been read again yet
 }
 
 // slack is the time after the end of a visit within which its links may have been queued.
@@ -214,7 +214,7 @@ func (s *script) Settle(_ context.Context, c frontier.Claim, end frontier.Settle
 		s.add(end.Links)
 		return nil
 	}
-	s.now = maxTime(s.now, s.want.Ended) // not later than the visits in flight when its links were queued
+	s.now = maxTime(s.now, s.want.Ended) // visits that were in flight when its links were queued ended later
 	if e := s.urls[s.key(c.URL)]; e != nil {
 		s.done(e)
 	}

@@ -72,7 +72,7 @@ func decimal(v float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
 }
 
-// lanes is a picture of rows over time. Few of many are shown at once.
+// lanes is a picture of rows over time. If there are many rows, only some are shown at first.
 type lanes struct {
 	Label      string
 	Ticks      []tick

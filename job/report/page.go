@@ -68,12 +68,12 @@ func Page(r *job.Reader, c Commands) ([]byte, error) {
 // Commands are the commands that a report names, so that readers can check the crawl, explain a URL, and resume or repeat the crawl.
 // With the zero value the report names none.
 type Commands struct {
-	Verify  string // checks the crawl; the report appends the directory of the job, also below
+	Verify  string // checks the crawl; the report appends the job's directory to this and the following commands
 	URLs    string // prints the URLs of the job
 	Check   string // names all pages with a broken link
-	Explain string // explains a URL, which follows the directory
+	Explain string // explains a URL, which the report appends after the directory
 	Resume  string // resumes the crawl
-	Crawl   string // repeats the crawl; the report appends a job file and -o with a new directory instead
+	Crawl   string // repeats the crawl; instead of the directory, the report appends a job file, and -o with a new directory
 }
 
 // source holds the data of a page.

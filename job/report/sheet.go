@@ -106,7 +106,7 @@ type sheetWhen struct {
 	Created time.Time `json:"created"`
 	First   time.Time `json:"first_request,omitzero"`
 	Last    time.Time `json:"last_answer,omitzero"`
-	Active  float64   `json:"seconds"`           // seconds in which a process worked on it
+	Active  float64   `json:"seconds"`           // seconds in which a process worked on the job
 	Bound   float64   `json:"bound_s,omitempty"` // minimum time that politeness allows
 }
 

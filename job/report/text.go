@@ -193,7 +193,7 @@ func linkText(fate string) string {
 	return ReasonText(fate)
 }
 
-// row prints counts, the largest first. text says a key in words; nil: it is one.
+// row prints counts, the largest first. text returns a key in words; nil: the keys are words.
 func row[K cmp.Ordered](b *strings.Builder, name string, counts map[K]int, text func(string) string) {
 	const most = 8
 	if len(counts) == 0 {

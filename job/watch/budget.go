@@ -76,7 +76,7 @@ func (b *budget) begin(t *politeness.Turn) error {
 	return nil
 }
 
-// end completes a begin: with the time at which the request ended, or zero if none was made.
+// end ends a turn that begin has counted. at is the end of its request, zero if none was made.
 func (b *budget) end(t *politeness.Turn, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

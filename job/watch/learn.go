@@ -49,7 +49,7 @@ func (w *Watch) note(s *seen) (c Change) {
 			c.Change = New
 		}
 		r.found(s, &c)
-	case r == nil: // it never existed
+	case r == nil: // there was no page before
 	case s.outcome == crawler.Redirected, s.outcome == crawler.Fetched && (s.status == http.StatusNotFound || s.status == http.StatusGone):
 		if !r.gone {
 			c.Change, c.Since = Gone, r.last.UTC()

@@ -158,7 +158,7 @@ func (w *Watch) postpone(c frontier.Claim, now time.Time) time.Time {
 		return time.Time{}
 	}
 	if c.Kind != frontier.KindSitemap && w.full(c.URL) {
-		return now.Add(max(w.cfg.For, day)) // until then a page may go and make room
+		return now.Add(max(w.cfg.For, day)) // by then, pages that are gone may have made room
 	}
 	if w.granted[key] {
 		return time.Time{}

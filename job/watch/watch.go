@@ -62,8 +62,8 @@ type Change struct {
 
 // Values of Change.Signal.
 const (
-	Announced = "announced" // it announced a change since the previous visit
-	Missed    = "missed"    // it announced none
+	Announced = "announced" // the sitemap or feed announced a change since the previous visit
+	Missed    = "missed"    // the sitemap or feed announced no change
 )
 
 // Values of Change.Change.
@@ -72,7 +72,7 @@ const (
 	Changed = "changed"
 	Gone    = "gone"  // status 404 or 410
 	Moved   = "moved" // a redirect
-	Back    = "back"  // after it was gone or had moved
+	Back    = "back"  // a page is back that was gone or had moved
 )
 
 // Watch is a job whose pages are requested again. Its methods are those of the job; Status is safe for concurrent use.

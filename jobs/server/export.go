@@ -35,7 +35,7 @@ func (s *Server) export(w *recorder, r *call) error {
 	defer r.client.leave()
 	path, err := s.write(r, info, kind)
 	if path != "" {
-		defer func() { _ = os.RemoveAll(filepath.Dir(path)) }() // Open removes the rest
+		defer func() { _ = os.RemoveAll(filepath.Dir(path)) }() // if this fails, the next jobs.Open removes the directory
 	}
 	if err != nil {
 		return err

@@ -67,7 +67,7 @@ type view struct {
 	All     int
 	Older   string // ID from which the next part of the list starts; "": this is the last part
 	Job     *jobs.Info
-	Limit   int // its limit of pages; 0: unknown
+	Limit   int // the job's limit of pages; 0: unknown
 	Form    *form
 	Plan    *plan.Plan
 	Crawl   crawler.Config // the planned crawl

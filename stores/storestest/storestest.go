@@ -233,7 +233,7 @@ func names(k *kit) {
 
 func prefixes(k *kit) {
 	for _, name := range []string{"a/1", "a/2", "ab/3", "a", "b/a/4"} {
-		if name != "a" { // a directory cannot have the name of a file
+		if name != "a" { // the Dir store cannot have a file and a directory of the same name
 			k.put(name, name)
 		}
 	}
