@@ -273,7 +273,7 @@ func oneLine(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // only read, so an error of closing loses nothing
 	b, err := io.ReadAll(io.LimitReader(file, maxSecret+1))
 	if err != nil {
 		return "", err

@@ -51,8 +51,8 @@ type Assembly struct {
 	Seeds   []weburl.URL
 	Of      string // the job's description in the manifest: "cluster job NAME"
 	Sources []Source
-	Report  crawler.Report // of all segments; Assemble fills in Hosts and Ended
-	Orders  []Change       // of the operator to the job, in order; the first has the number 1
+	Report  crawler.Report // report of all segments; Assemble fills in Hosts and Ended
+	Orders  []Change       // orders of the operator to the job, in order; the first has the number 1
 	MaxSkew time.Duration  // maximum error of a clock that was not measured
 }
 
@@ -219,7 +219,7 @@ func wholeSize(path string) (size int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read, so an error of closing loses nothing
 	if size, err = f.Seek(0, io.SeekEnd); err != nil {
 		return 0, err
 	}
@@ -283,7 +283,7 @@ func copyBodies(to plainDir, from string, most int64) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = d.close() }() // it was only read
+	defer func() { _ = d.close() }() // only read, so an error of closing loses nothing
 	names, err := d.names(".")
 	if err != nil {
 		return err
@@ -495,7 +495,7 @@ func runOf(path string) (run string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read, so an error of closing loses nothing
 	line, err := jsonl.ReadLine(bufio.NewReader(f), nil)
 	if errors.Is(err, io.EOF) {
 		return "", nil
@@ -539,7 +539,7 @@ func (a *assembler) manifest() error {
 	if len(m.Runs) == 0 {
 		m.Runs = []Run{newRun(time.Now())}
 	}
-	for _, c := range a.Orders { // each belongs to the last run that started before it
+	for _, c := range a.Orders { // each order belongs to the last run that started before it
 		n := 0
 		for i := range m.Runs {
 			if !m.Runs[i].Started.After(c.At) {

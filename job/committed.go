@@ -45,7 +45,7 @@ func (r *Reader) Committed() (*Reader, error) {
 		switch content, err := r.files.stream(name); {
 		case err == nil:
 			c.limits[name] = content.Size()
-			_ = content.Close() // only read
+			_ = content.Close() // only read, so an error of closing loses nothing
 		case !missingFile(err):
 			return nil, readError(r.files.told(name, err))
 		}

@@ -271,7 +271,7 @@ func readSince(path string) (crawler.History, error) {
 	if err != nil {
 		return nil, &KeyError{Key: "since", Err: fmt.Errorf("%w: name a job directory or its %s, or leave since empty", err, VisitsName)}
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read, so an error of closing loses nothing
 	past, err := crawler.ReadHistory(f, 0)
 	if err != nil {
 		return nil, &KeyError{Key: "since", Err: fmt.Errorf("%s: %w", path, err)}

@@ -46,7 +46,7 @@ func (c *Config) loadCookies(jar *fetcher.Jar, seeds []weburl.URL) (n fetcher.Lo
 	if err != nil {
 		return n, &KeyError{Key: "load-cookies", Err: fmt.Errorf("%w; with an empty value the crawl goes on without it", err)}
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read, so an error of closing loses nothing
 	if n, err = jar.Load(f, seeds...); err != nil {
 		return n, &KeyError{Key: "load-cookies", Err: fmt.Errorf("%s: %w", c.LoadCookies, err)}
 	}

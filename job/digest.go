@@ -52,7 +52,7 @@ func decoded[T any](d plainDir, name string, parser func() func([]byte, *T) erro
 	if err != nil {
 		return readError(err)
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // only read, so an error of closing loses nothing
 	err = jsonl.Each(file, parser, first, use)
 	return readError(d.lineError(name, err))
 }

@@ -23,7 +23,7 @@ type Story struct {
 	Dir      string       `json:"dir"`
 	State    string       `json:"state"`           // "visited", or the state in the queue
 	Note     string       `json:"note,omitempty"`  // missing information, with the reason
-	Chain    []Found      `json:"chain"`           // from the seed to the URL
+	Chain    []Found      `json:"chain"`           // URLs from the seed to this URL
 	Visit    *sink.Record `json:"visit,omitempty"` // nil if the URL was not visited
 	Line     int          `json:"line,omitempty"`  // line of the visit
 	Requests []Request    `json:"requests"`        // requests for the URL, and the last request for its robots.txt

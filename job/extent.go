@@ -65,7 +65,7 @@ func (e *extent) check(f io.ReaderAt, size int64) (hash.Hash, error) {
 		return nil, short(size, e.Bytes)
 	}
 	h, from := e.From.hash(), e.From.Bytes
-	if h == nil { // it may be from another version of Go
+	if h == nil { // the state may be from another version of Go
 		h, from = sha256.New(), 0
 	}
 	if _, err := io.Copy(h, io.NewSectionReader(f, from, e.Bytes-from)); err != nil {

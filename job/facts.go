@@ -63,7 +63,7 @@ func (d jobFiles) factOf(name string) (FileFact, error) {
 	if err != nil {
 		return FileFact{}, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read, so an error of closing loses nothing
 	h := sha256.New()
 	n, err := io.Copy(h, f)
 	return FileFact{n, hex.EncodeToString(h.Sum(nil))}, err

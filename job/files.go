@@ -317,7 +317,7 @@ func (d plainDir) eachLine(name string, f func(n int, line []byte) bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // only read, so an error of closing loses nothing
 	return d.lineError(name, jsonl.Lines(file, f))
 }
 

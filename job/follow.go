@@ -72,7 +72,7 @@ func (p *following) poll(d plainDir, f func(line []byte) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // only read, so an error of closing loses nothing
 	size := file.Size()
 	if size == p.at {
 		return nil

@@ -76,7 +76,7 @@ func (d jobFiles) committedStates(r *records) error {
 	case errors.Is(err, ErrHeld):
 		return d.heldBy()
 	case err == nil:
-		defer func() { _ = d.closeLocked(lock) }() // it was only read
+		defer func() { _ = d.closeLocked(lock) }() // only read, so an error of closing loses nothing
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -141,7 +141,7 @@ func (d jobFiles) checkFile(name string, all []known) error {
 	case err != nil:
 		return err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read, so an error of closing loses nothing
 	h, at := sha256.New(), int64(0)
 	for _, k := range all {
 		n, err := io.Copy(h, io.NewSectionReader(f, at, k.Bytes-at))

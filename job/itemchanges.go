@@ -199,7 +199,7 @@ func pairs(keys *extsort.Sorter) iter.Seq2[itemPair, error] {
 
 func decodeItem[T any](b []byte) (*T, error) {
 	if b == nil {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil //nolint:nilnil // there is no item
 	}
 	item := new(T)
 	return item, json.Unmarshal(b, item)

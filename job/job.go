@@ -70,7 +70,7 @@ const (
 
 	ItemsName      = "items.jsonl" // one line per result, with ItemsLines
 	ItemsCSVName   = "items.csv"   // one row per result, with ItemsCSV
-	ItemsTableName = "items.db"    // with ItemsTable
+	ItemsTableName = "items.db"    // one row per result, with ItemsTable
 )
 
 // Names in a job directory that are reserved for files of package report.
@@ -112,7 +112,7 @@ func Holds(dir string) bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = d.close() }() // it was only read
+	defer func() { _ = d.close() }() // only read, so an error of closing loses nothing
 	begun, err := d.has(manifestName)
 	told, err2 := d.has(jobName)
 	return begun && told && err == nil && err2 == nil
@@ -151,7 +151,7 @@ func asBegun(dir string) (c Config, seeds []string, err error) {
 	if err != nil {
 		return c, nil, err
 	}
-	defer func() { _ = r.Close() }() // it was only read
+	defer func() { _ = r.Close() }() // only read, so an error of closing loses nothing
 	m, err := r.Manifest()
 	if err != nil {
 		return c, nil, err
@@ -391,7 +391,7 @@ func (j *Job) startUploads(ctx context.Context) (end func()) {
 func (j *Job) release() error {
 	if j.uploads != nil {
 		j.uploads.leave()
-		_ = open.Close(j.uploads.store) // its contents were synced
+		_ = open.Close(j.uploads.store) // the contents of the store were synced
 		j.uploads = nil
 	}
 	if j.lock == nil {

@@ -26,7 +26,7 @@ type File struct {
 type entry struct {
 	line   int
 	list   bool
-	origin string   // from the comment after the key
+	origin string   // origin of the values, from the comment after the key
 	values []string // one value, unless list is set
 }
 

@@ -27,8 +27,8 @@ const (
 type KeptFile struct {
 	Key    string    `json:"key"`    // own-hosts or opt-out
 	Path   string    `json:"path"`   // path of the original, as in the setting
-	Bytes  int64     `json:"bytes"`  // of the copy
-	SHA256 string    `json:"sha256"` // of the copy
+	Bytes  int64     `json:"bytes"`  // size of the copy
+	SHA256 string    `json:"sha256"` // hash of the copy
 	At     time.Time `json:"at"`     // when the crawl began to use it
 }
 
@@ -110,7 +110,7 @@ func (c *Config) readLists(dir string) error {
 		if d, err = openDir(dir); err != nil {
 			return readError(err)
 		}
-		defer func() { _ = d.close() }() // it was only read
+		defer func() { _ = d.close() }() // only read, so an error of closing loses nothing
 	}
 	l := &lists{}
 	now := time.Now()

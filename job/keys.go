@@ -67,11 +67,11 @@ type Freedom int
 
 // The freedoms of settings.
 const (
-	Fixed Freedom = iota + 1 // not at all: it decided about URLs in the job, by links, refusals or names of URLs
-	Free                     // to any value; the manifest records the time
-	Up                       // only to a longer pause
-	Down                     // only to fewer requests
-	Shown                    // to any value: it concerns one process and is not a setting of the job
+	Fixed Freedom = iota + 1 // must not change: it decided about URLs in the job, by links, refusals or names of URLs
+	Free                     // may change to any value; the manifest records the time
+	Up                       // may only change to a longer pause
+	Down                     // may only change to fewer requests
+	Shown                    // may change to any value: it concerns one process and is not a setting of the job
 )
 
 // String returns the freedom in words.

@@ -108,7 +108,7 @@ func (c *Config) Outside() (all []Outside) {
 	if c.Browser.Path != "" && c.Crawl.Render.Renders() {
 		all = append(all, Outside{outsideBrowser, c.Browser.Path, "browser"})
 	}
-	if c.Store != "" { // it is written to with the credentials of the user who runs the crawl
+	if c.Store != "" { // writing to the store uses the credentials of the user who runs the crawl
 		all = append(all, Outside{outsideStore, c.Store, "store"})
 	}
 	return all

@@ -25,7 +25,7 @@ type Manifest struct {
 	Created  time.Time           `json:"created"`
 	Finish   crawler.Finish      `json:"finish,omitempty"` // how the last process ended; empty if it is still running or was killed
 	Seeds    []string            `json:"seeds"`
-	Settings map[string]string   `json:"settings"`          // in force
+	Settings map[string]string   `json:"settings"`          // settings in force
 	Runs     []Run               `json:"runs"`              // one per process, oldest first
 	Program  []string            `json:"program,omitempty"` // fields of the Config that no key can express; see [Config.Program]
 	Outputs  map[string]FileFact `json:"outputs,omitempty"`

@@ -23,7 +23,7 @@ type StoredNode struct {
 
 	store  stores.Store
 	prefix string // prefix of its objects: "" or with a slash at the end
-	url    string // for messages
+	url    string // URL of the store, for messages
 	list   *stored
 }
 
@@ -46,7 +46,7 @@ func FindNodes(ctx context.Context, store stores.Store, url string) (nodes []*St
 			return nil, &Error{Kind: Storage, Err: fmt.Errorf("store %s: %w", url, err)}
 		}
 		b, err := getSmall(ctx, store, n.prefix+storedName)
-		if missingFile(err) { // it was copied without NodeStore, and has no list
+		if missingFile(err) { // the directory was copied without NodeStore, and has no list
 			continue
 		}
 		if err == nil {

@@ -71,8 +71,8 @@ type accountant struct {
 	account Account
 	own     owned
 	at      map[string]int                      // index in account of requests that have not ended
-	rules   map[string]*rulesFile               // by origin
-	known   map[*Request]*politeness.OriginInfo // by the response for robots.txt
+	rules   map[string]*rulesFile               // rules by origin
+	known   map[*Request]*politeness.OriginInfo // state of the rules after each response for robots.txt
 	ended   map[string]time.Time                // end of the last request, by host
 	err     error
 }

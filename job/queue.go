@@ -38,7 +38,7 @@ const (
 // queued is the content of queue.json: what is needed to resume a job from a commit, besides the objects listed in stored.json.
 type queued struct {
 	Schema string       `json:"schema"`
-	Job    string       `json:"job"` // as in stored.json
+	Job    string       `json:"job"` // ID of the job, as in stored.json
 	Place  string       `json:"place"`
 	At     time.Time    `json:"at"`
 	Files  []queuedFile `json:"files"`
@@ -265,7 +265,7 @@ func (u *uploads) putParts(ctx context.Context, q *queued, name, from string, by
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read, so an error of closing loses nothing
 	if bytes < 0 {
 		info, err := f.Stat()
 		if err != nil {

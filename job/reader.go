@@ -142,7 +142,7 @@ func records2[T any](r *Reader, name string, parser func() func([]byte, *T) erro
 			yield(nil, err)
 			return
 		}
-		defer func() { _ = in.Close() }() // it was only read
+		defer func() { _ = in.Close() }() // only read, so an error of closing loses nothing
 		err = jsonl.Lines(in, func(n int, line []byte) bool {
 			v := new(T)
 			err := parse(line, v)
@@ -242,7 +242,7 @@ func (r *Reader) HostStates() (func(host string) politeness.HostInfo, error) {
 	if err != nil {
 		return nil, readError(err)
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read, so an error of closing loses nothing
 	p.LedgerSize = f.Size()
 	gate, err := politeness.NewGate(p)
 	if err == nil {

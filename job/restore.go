@@ -39,7 +39,7 @@ func Restore(ctx context.Context, dir, url string) error {
 	if err != nil {
 		return &Error{Kind: Refused, Err: err}
 	}
-	defer func() { _ = open.Close(store) }() // it was only read
+	defer func() { _ = open.Close(store) }() // only read, so an error of closing loses nothing
 	list, err := readList(ctx, store, url)
 	if err != nil {
 		return err

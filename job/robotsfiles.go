@@ -35,9 +35,9 @@ type RobotsAnswer struct {
 	URL       string `json:"url"`
 	Status    int    `json:"status"`
 	Fetched   string `json:"fetched"`             // when the response was complete, RFC 3339 with microseconds
-	Bytes     int    `json:"bytes"`               // of the body
+	Bytes     int    `json:"bytes"`               // size of the body
 	Truncated string `json:"truncated,omitempty"` // why the body is incomplete
-	SHA256    string `json:"sha256"`              // of the body, hexadecimal: see [Reader.RobotsBody]
+	SHA256    string `json:"sha256"`              // hash of the body, hexadecimal: see [Reader.RobotsBody]
 	File      string `json:"file,omitempty"`      // file with the body, in the directory of the index; "" if the body was empty
 }
 

@@ -270,7 +270,7 @@ func (s *Segment) damage(node, shown string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = d.close() }() // it was only read
+	defer func() { _ = d.close() }() // only read, so an error of closing loses nothing
 	for _, name := range sortedKeys(s.files) {
 		e := s.files[name]
 		if err := d.checkFile(path.Clean(name), []known{{e.Bytes, e.SHA256}}); err != nil {

@@ -188,7 +188,7 @@ func (s *segmentReader) use(name string) error {
 		return err
 	}
 	if s.f != nil {
-		_ = s.f.Close() // only read
+		_ = s.f.Close() // only read, so an error of closing loses nothing
 	}
 	s.f, s.open = f, name
 	return nil

@@ -31,7 +31,7 @@ type Space struct {
 	Stored       bool  `json:"stored,omitempty"`        // the job has a store: see [Config.Store]
 	Elsewhere    int64 `json:"elsewhere,omitempty"`     // bytes of files that only the store has
 	WaitingFiles int   `json:"waiting_files,omitempty"` // finished files that wait to be stored
-	WaitingBytes int64 `json:"waiting_bytes,omitempty"` // their size
+	WaitingBytes int64 `json:"waiting_bytes,omitempty"` // size of these files
 
 	Taken time.Duration `json:"-"` // working time of the job's processes, without those that were killed
 }

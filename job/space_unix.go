@@ -11,5 +11,5 @@ func diskOf(dir string) (free, all int64, err error) {
 		return 0, 0, err
 	}
 	block := int64(s.Bsize)                                      //nolint:unconvert // the type differs by system
-	return int64(s.Bavail) * block, int64(s.Blocks) * block, nil //nolint:unconvert // so do these
+	return int64(s.Bavail) * block, int64(s.Blocks) * block, nil //nolint:unconvert // these types differ, too
 }

@@ -134,7 +134,7 @@ type away struct {
 	root *os.Root
 
 	mu    sync.Mutex
-	info  fs.FileInfo // of the list when it was read
+	info  fs.FileInfo // state of the list's file when it was read
 	list  *stored     // nil: none
 	store stores.Store
 }
@@ -308,7 +308,7 @@ func Attach(ctx context.Context, dir, url string) error {
 	if err != nil {
 		return &Error{Kind: Refused, Err: err}
 	}
-	defer func() { _ = open.Close(store) }() // it was only read
+	defer func() { _ = open.Close(store) }() // only read, so an error of closing loses nothing
 	list, err := readList(ctx, store, url)
 	if err != nil {
 		return err
@@ -358,7 +358,7 @@ func RemoveStored(ctx context.Context, dir string) error {
 	if err != nil {
 		return nil //nolint:nilerr // there is nothing
 	}
-	defer func() { _ = d.close() }() // it was only read
+	defer func() { _ = d.close() }() // only read, so an error of closing loses nothing
 	list, err := d.readStored()
 	if err != nil || list == nil || list.Copy {
 		return err

@@ -118,7 +118,7 @@ func (d jobFiles) checkSums(r *records, checked []FileCheck) (lines int, differ 
 	if err != nil {
 		return 0, nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read, so an error of closing loses nothing
 	missing := map[string]bool{}
 	names, err := d.recorded()
 	if err != nil {

@@ -64,7 +64,7 @@ type termsFile struct {
 	group    *robots.Group // set for a robots.txt
 	license  *consent.License
 	tdm      *consent.TDM
-	readable bool // it is recorded as an invalid RSL document, but can be read
+	readable bool // the visit records an invalid RSL document, but the file can be read
 }
 
 // termsKey identifies a termsFile; its time of receipt is zero.
@@ -155,7 +155,7 @@ func (r *Reader) checkTerms(mandates map[string]bool) (*TermsCheck, error) {
 		return nil, err
 	}
 	if c.archive != nil {
-		defer func() { _ = c.archive.Close() }() // it was only read
+		defer func() { _ = c.archive.Close() }() // only read, so an error of closing loses nothing
 	}
 	parse := parseVisits()
 	err = r.files.eachLine(VisitsName, func(n int, b []byte) bool {

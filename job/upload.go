@@ -544,7 +544,7 @@ func Unstored(dir string) bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = d.close() }() // it was only read
+	defer func() { _ = d.close() }() // only read, so an error of closing loses nothing
 	list, err := d.readStored()
 	if err != nil || list == nil || list.Copy {
 		return false

@@ -70,7 +70,7 @@ func (r *Reader) VerifyBy(keys PublicKeys) (*Verification, error) {
 	case err != nil:
 		return nil, refused("%s holds no crawl that can be checked: %w", r.dir, err)
 	}
-	defer func() { _ = ledger.Close() }() // it was only read
+	defer func() { _ = ledger.Close() }() // only read, so an error of closing loses nothing
 	if v.Chain, err = r.checkChain(ledger, keys); err == nil {
 		_, err = ledger.Seek(0, io.SeekStart)
 	}

@@ -47,7 +47,7 @@ const (
 	Running State = "running" // it makes requests
 	Paused  State = "paused"  // it does nothing until [Manager.Resume], even after a restart
 	Done    State = "done"    // nothing is left, or a limit was reached: see Info.Finish
-	Stopped State = "stopped" // by [Manager.Stop], or because its disk has too little space; [Manager.Resume] continues it
+	Stopped State = "stopped" // ended by [Manager.Stop], or because its disk has too little space; [Manager.Resume] continues it
 	Failed  State = "failed"  // Info.Error has the reason; [Manager.Resume] tries again
 )
 

@@ -86,7 +86,7 @@ func (m *Manager) final(id string) (f final, more bool, changed <-chan struct{},
 	if err != nil {
 		return f, false, nil, err
 	}
-	if e.lines < 0 && e.stop == nil { // it has not run in this process
+	if e.lines < 0 && e.stop == nil { // the job has not run in this process
 		m.mu.Unlock()
 		lines, err := countLines(e.info.Dir)
 		m.mu.Lock()
@@ -106,6 +106,6 @@ func (m *Manager) read(f final, at int64, each func(line []byte) bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // only read, so an error of closing loses nothing
 	return eachLine(r, at, each)
 }

@@ -177,7 +177,7 @@ func countLines(dir string) (n int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // only read, so an error of closing loses nothing
 	committed, err := r.Committed()
 	if err != nil {
 		return 0, err
@@ -195,7 +195,7 @@ func eachLine(r *job.Reader, from int64, f func(line []byte) bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close() }() // only read
+	defer func() { _ = c.Close() }() // only read, so an error of closing loses nothing
 	if _, err := c.Seek(from, io.SeekStart); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ type Event struct {
 const (
 	firstRetry = 10 * time.Second // delay after the first failure; it doubles with each further one
 	maxRetry   = time.Hour
-	maxUntold  = 24 * time.Hour // then an event is dropped
+	maxUntold  = 24 * time.Hour // time after which an event is dropped
 )
 
 // untold is an event that a webhook has not acknowledged. It is stored atomically with the state of its job.
@@ -59,7 +59,7 @@ func (m *Manager) events(e *entry, s State) []untold {
 func (m *Manager) ringHooks() {
 	select {
 	case m.hooks <- struct{}{}:
-	default: // it is already awake
+	default: // the sender is already awake
 	}
 }
 

@@ -181,7 +181,7 @@ func (g *Gate) touchHost(u weburl.URL, what changed) {
 	}
 	h := g.hosts.find(u)
 	if h == nil {
-		return // it was forgotten, which is recorded
+		return // the host was forgotten, which is recorded
 	}
 	if h.changed == 0 {
 		g.touched.hosts = append(g.touched.hosts, u.Host())

@@ -29,7 +29,7 @@ const (
 func (h *host) learn(c *Config, now time.Time, p *permit, r Reply) {
 	begun := p.started.Load()
 	if begun && r.Err == nil && r.Status != 0 {
-		h.latency = max(0, orTime(r.Ended, now).Sub(p.began)) // as in the ledger; Written would be later
+		h.latency = max(0, orTime(r.Ended, now).Sub(p.began)) // computed from Ended, as in the ledger; Written would be later
 	}
 	switch {
 	case r.Aborted, !begun && r.Err == nil:

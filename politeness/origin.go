@@ -31,7 +31,7 @@ type origin struct {
 	via *redirectChain // redirects that led to the answer in force; nil: none
 
 	outage      *outage // nil: the last attempt did not fail
-	status      int16   // of the answer in force
+	status      int16   // status of the answer in force
 	known       bool
 	givenUp     bool
 	use         use
@@ -40,8 +40,8 @@ type origin struct {
 
 // redirectChain is a chain of redirects of a robots.txt.
 type redirectChain struct {
-	next weburl.URL // to be requested next
-	hops []string   // followed so far
+	next weburl.URL // URL to be requested next
+	hops []string   // redirects followed so far
 }
 
 // outage is a series of failures to fetch a robots.txt.

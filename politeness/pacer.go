@@ -68,7 +68,7 @@ func clockOf[K comparable](m map[K]*shared, key K) *shared {
 // is first; nil if all clocks are free.
 func (p *pacer) wait(now time.Time, c *clocks) error {
 	var held []ledger.Clause
-	var ready time.Time // of the host itself
+	var ready time.Time // when the host itself may be requested
 	if !p.opens(now, c.slot) {
 		ready = c.slot.until(now)
 		held = append(held, c.slot.held(now))

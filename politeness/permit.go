@@ -15,7 +15,7 @@ import (
 // Errors of a Permit that cannot be used.
 var (
 	ErrNoPermit = errors.New("politeness: no permit")      // the zero Permit, or one not made by a Gate
-	ErrUsed     = errors.New("politeness: permit used")    // it was redeemed, begun or reported before
+	ErrUsed     = errors.New("politeness: permit used")    // the Permit was redeemed, begun or reported before
 	ErrExpired  = errors.New("politeness: permit expired") // too late to send; call Admit again
 )
 
@@ -59,7 +59,7 @@ const (
 	minted int32 = iota
 	redeemed
 	begun
-	lapsed // it expired unused and was not reported
+	lapsed // the permit expired unused and was not reported
 	reported
 )
 
@@ -190,7 +190,7 @@ func (p *permit) advance(now time.Time, from, to int32) error {
 		return ErrExpired
 	case p.state.CompareAndSwap(from, to):
 		return nil
-	case p.expired(time.Now()): // it was taken back after expiring
+	case p.expired(time.Now()): // the permit was taken back after it expired
 		return ErrExpired
 	}
 	return ErrUsed

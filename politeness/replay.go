@@ -170,7 +170,7 @@ func (r *replay) newRun() {
 // requests held, so all of them rest.
 func (r *replay) settle(now time.Time) {
 	for _, p := range r.out {
-		if p.started.Load() { // otherwise its clocks have rested since the snapshot was restored
+		if p.started.Load() { // otherwise p's clocks have rested since the snapshot was restored
 			r.report(now, p, Reply{Aborted: true}, answer{})
 			d, clause := p.pause()
 			p.clocks.host.hold(now.Add(d), d, clause)

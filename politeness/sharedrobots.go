@@ -27,7 +27,7 @@ type RobotsFile struct {
 	Fetched   time.Time // the end of its last request
 	Until     time.Time // when the response expires or, after a failure, when another attempt may be made
 	Failures  int       // consecutive failed attempts, including this one; 0: there was a response
-	Status    int       // of the last response; 0: there was none
+	Status    int       // status of the last response; 0: there was none
 	Err       string    // why there was no response
 	Wall      string    // the bot wall whose challenge the response is
 	Redirects []string  // URLs that led to the response
@@ -199,7 +199,7 @@ func (g *Gate) copyRobots(q Request, p *permit) error {
 	now := ledger.Ceil(time.Now())
 	stale := notYet(ledger.Clause{Name: ledger.ClauseStale, Until: now})
 	switch {
-	case !f.Until.After(now), f.Fetched.After(now.Add(unsteady)): // its age is unknown, because the wall clock was set back
+	case !f.Until.After(now), f.Fetched.After(now.Add(unsteady)): // expired, or of unknown age because the wall clock was set back
 		return nil
 	case !g.needsRobots(now, q.URL): // another goroutine of this crawl has adopted the file
 		return stale

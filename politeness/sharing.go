@@ -41,7 +41,7 @@ type Sharing interface {
 type Turn struct {
 	Gate   string        // ID of the Gate in the ledger (Entry.Run)
 	Crawl  string        // Config.Name
-	Host   string        // its name, or "" for one that the operator owns
+	Host   string        // name of the host, or "" for one that the operator owns
 	Port   string        // port of the host
 	Addr   netip.Addr    // address of the host; not valid if its clock is not shared
 	Domain string        // the registrable domain; "" without Config.PerDomain

@@ -253,7 +253,7 @@ func (r *reader) host(now time.Time, g *Gate) {
 		}
 	}
 	h.latency, h.failing, h.backoff, h.failures = r.duration(), r.instant(), r.duration(), int32(r.uint()&(1<<31-1))
-	if r.version < 3 { // in which all failures counted alike
+	if r.version < 3 { // before version 3 all failures counted alike
 		h.failures = min(h.failures, 1<<29) * int32(wholeFault)
 	}
 	if r.version > 5 {

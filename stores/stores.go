@@ -20,7 +20,7 @@ import (
 type Object struct {
 	Name   string   // elements are separated by slashes: see [CheckName]
 	Size   int64    // bytes
-	SHA256 [32]byte // of the content; zero if the store does not know it
+	SHA256 [32]byte // hash of the content; zero if the store does not know it
 }
 
 // Store stores objects by name. Its methods may be called concurrently. Their errors wrap [fs.ErrNotExist] if there is no such object,

@@ -54,7 +54,7 @@ const (
 
 // Finding is a URL with something to mend. Its JSON form is a line of [Result.WriteJSON].
 type Finding struct {
-	URL    string `json:"url"` // as the first page links to it, with the fragment for "fragment"; unparsed if it is not a valid URL
+	URL    string `json:"url"` // as in the first link to it, with the fragment for "fragment"; unparsed if it is not a valid URL
 	Status int    `json:"status"`
 	Reason string `json:"reason"`
 	Level  Level  `json:"-"`

@@ -77,7 +77,7 @@ func (c *checker) fragments(ctx context.Context) (lacking bool, err error) {
 		c.res.Notes = append(c.res.Notes, "fragments (#name) were not checked: the crawl kept no archive")
 		return false, nil
 	}
-	defer func() { _ = pages.Close() }() // it was only read
+	defer func() { _ = pages.Close() }() // only read, so an error of closing loses nothing
 	wanted := c.names
 	c.names = map[weburl.Key][]uint64{}
 	unread := 0

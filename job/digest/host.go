@@ -128,7 +128,7 @@ type Row struct {
 	Requests int            `json:"requests"`
 	Robots   int            `json:"robots_requests"`
 	Retries  int            `json:"retries,omitempty"`
-	Classes  [6]int         `json:"answers"` // by the first digit of the status; 0: no response
+	Classes  [6]int         `json:"answers"` // responses by the first digit of the status; 0: no response
 	TooMany  int            `json:"answers_429,omitempty"`
 	Walls    map[string]int `json:"walls,omitempty"` // challenges of bot walls, by name
 	Bytes    int64          `json:"bytes"`
@@ -148,7 +148,7 @@ type Row struct {
 	First    time.Time      `json:"first,omitzero"`
 	Last     time.Time      `json:"last,omitzero"`
 
-	RobotsStatus int `json:"robots_status,omitempty"` // of the last request for robots.txt
+	RobotsStatus int `json:"robots_status,omitempty"` // status of the last response for robots.txt
 
 	Pages      int `json:"pages"`
 	Failed     int `json:"failed,omitempty"`

@@ -50,7 +50,7 @@ type Question struct {
 type ExpressionError struct {
 	By  bool   // the expression is Question.By rather than Of
 	SQL string // the expression
-	Err error  // from SQLite
+	Err error  // error of SQLite
 }
 
 // Error returns the expression and SQLite's error.
@@ -129,7 +129,7 @@ func Run(ctx context.Context, r *job.Reader, q Question) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = db.Close() }() // it was only read
+	defer func() { _ = db.Close() }() // only read, so an error of closing loses nothing
 	s, err := readSample(ctx, db, rep.Draws, q)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 const (
 	normal    = 1.959964 // the 97.5th percentile of the normal distribution
 	minHosts  = 10       // fewer sites give no interval over all sites
-	resamples = 2_000    // of the bootstrap
+	resamples = 2_000    // number of resamples of the bootstrap
 )
 
 // unit is an answered page of the sample with a value of a group.

@@ -34,7 +34,7 @@ type Kind struct {
 	Doc    string   // description and intended readers, in one line
 	Suffix string   // default name of the file or directory: the job's name with this suffix
 	Dir    bool     // the output is a directory
-	Many   bool     // it accepts several jobs, as [Export.Jobs]
+	Many   bool     // the kind accepts several jobs, as [Export.Jobs]
 	Tables []*Table // tables that it contains, for its documentation; nil: the format is not a set of tables
 
 	// Write writes to x.Path, which does not exist yet or, with Dir, is an empty directory. If it returns an error, everything

@@ -15,7 +15,7 @@ type Filter struct {
 	Status   []string // statuses: 404, or 4xx for 400 to 499
 	Types    []string // media types: application/pdf, or image/* for all images
 	Hosts    []string // host names, with a port to match only that; *.site.org also matches all below site.org
-	Outcomes []string // of visits: fetched, refused, …
+	Outcomes []string // outcomes of visits: fetched, refused, …
 }
 
 // Validate returns an error that names the first pattern that can match nothing.

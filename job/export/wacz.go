@@ -129,7 +129,7 @@ func (w *wacz) copy(name, as string, store bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read, so an error of closing loses nothing
 	return w.add(as, store, func(out io.Writer) error { return w.x.copy(out, f) })
 }
 
@@ -260,7 +260,7 @@ func (w *wacz) pages() error {
 	if err != nil {
 		return archiveError(err)
 	}
-	defer func() { _ = a.Close() }() // it was only read
+	defer func() { _ = a.Close() }() // only read, so an error of closing loses nothing
 	for _, l := range []struct {
 		name, title string
 		depth       func(int) bool

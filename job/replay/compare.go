@@ -33,7 +33,7 @@ type comparison struct {
 
 // page holds the compared properties of a recorded visit.
 type page struct {
-	line     int // of the last visit of the URL
+	line     int // line of the last visit of the URL
 	from, to time.Time
 	body     [8]byte // first bytes of its SHA-256
 }

@@ -75,7 +75,7 @@ func repeat(ctx context.Context, r *job.Reader, more ...sink.Sink) (*Result, err
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rec.Close() }() // it was only read
+	defer func() { _ = rec.Close() }() // only read, so an error of closing loses nothing
 	x := &comparison{result: &Result{Notes: notes(m)}, byProgram: len(m.Program) > 0}
 	if err := x.read(r); err != nil {
 		return nil, err

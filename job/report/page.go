@@ -86,9 +86,9 @@ type source struct {
 	leftOut  map[string]bool // host names that an order of the operator left out
 
 	// For a job that has not ended:
-	open   string // its state; "" if it has ended
-	alive  bool   // a process works on it
-	resume string // the command that resumes it
+	open   string // state of the job; "" if it has ended
+	alive  bool   // a process works on the job
+	resume string // the command that resumes the job
 }
 
 // read reads a job.

@@ -60,7 +60,7 @@ type sheetTerms struct {
 type sheetFrame struct {
 	Seeds  int      `json:"seeds"`
 	First  []string `json:"first"`  // seeds, at most 20
-	SHA256 string   `json:"sha256"` // of all seeds, each followed by a line feed
+	SHA256 string   `json:"sha256"` // hash of all seeds, each followed by a line feed
 	Scope  string   `json:"scope"`
 	Depth  string   `json:"depth"`
 	Known  int      `json:"known"` // URLs found that have an outcome or are left
@@ -112,7 +112,7 @@ type sheetWhen struct {
 
 type sheetGot struct {
 	Pages    int            `json:"pages"`
-	Hosts    int            `json:"hosts"` // with at least one request
+	Hosts    int            `json:"hosts"` // hosts with at least one request
 	Bytes    int64          `json:"bytes"` // decoded bytes of pages
 	Outcomes map[string]int `json:"outcomes"`
 	Left     int            `json:"left"`
@@ -150,7 +150,7 @@ type sheetRule struct {
 type sheetDuplicates struct {
 	Same    int `json:"same_body"`
 	Near    int `json:"near"`
-	Refused int `json:"not_followed"` // with outcome duplicate
+	Refused int `json:"not_followed"` // visits with the outcome duplicate
 }
 
 type sheetPoliteness struct {
@@ -175,8 +175,8 @@ type sheetCost struct {
 type sheetVersions struct {
 	Software  string            `json:"software"`
 	Build     string            `json:"build,omitempty"`
-	Toolchain string            `json:"toolchain"` // of the program that wrote the data sheet
-	Modules   map[string]string `json:"modules"`   // of the same program, with their checksums
+	Toolchain string            `json:"toolchain"` // Go version of the program that wrote the data sheet
+	Modules   map[string]string `json:"modules"`   // modules of the same program, with their checksums
 }
 
 // maxSeeds limits the seeds in the list.
@@ -249,7 +249,7 @@ func (s *source) unseen() []unseen {
 	t := &s.facts.Total
 	list := []unseen{}
 	for reason, n := range t.Reasons {
-		if strings.HasPrefix(reason, "redirect") || reason == crawler.ReasonSample { // not a separate page
+		if strings.HasPrefix(reason, "redirect") || reason == crawler.ReasonSample { // the URL is not a separate page
 			continue
 		}
 		list = append(list, unseen{Cause: reason, Means: ReasonText(reason), URLs: n})

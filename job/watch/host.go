@@ -36,8 +36,8 @@ type ref struct {
 type siteMap struct {
 	url   weburl.URL
 	last  time.Time
-	out   bool // it is in the queue
-	moved bool // it moved and is not requested again; its target is
+	out   bool // the sitemap is in the queue
+	moved bool // the sitemap has moved: its target is requested instead
 }
 
 // hostOf returns the host of a URL. The caller holds the lock.

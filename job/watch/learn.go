@@ -270,7 +270,7 @@ func (w *Watch) announce(v *crawler.Visit) error {
 	}
 	text, err := v.Page.Text()
 	if err != nil {
-		return nil //nolint:nilerr // it announces nothing
+		return nil //nolint:nilerr // a page that cannot be read announces nothing
 	}
 	news := map[string]time.Time{}
 	sm := extract.Sitemap(bytes.NewReader(text), extract.SitemapOptions{})

@@ -134,7 +134,7 @@ func (w *Watch) configure(c *crawler.Config) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }() // it was only read
+	defer func() { _ = r.Close() }() // only read, so an error of closing loses nothing
 	if err := w.budget.recall(r, time.Now()); err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (w *Watch) load() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errState, err)
 	}
-	defer func() { _ = r.Close() }() // it was only read
+	defer func() { _ = r.Close() }() // only read, so an error of closing loses nothing
 	for v, err := range r.Visits() {
 		if err != nil {
 			return fmt.Errorf("%w: %w", errState, err)

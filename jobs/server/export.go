@@ -72,7 +72,7 @@ func (s *Server) write(r *call, info jobs.Info, kind export.Kind) (path string, 
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = from.Close() }() // only read
+	defer func() { _ = from.Close() }() // only read, so an error of closing loses nothing
 	dir, err := s.manager.Temp()
 	if err != nil {
 		return "", err

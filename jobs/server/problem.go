@@ -17,7 +17,7 @@ import (
 // problemError is the body of an error response (RFC 9457).
 type problemError struct {
 	Title   string `json:"title"`             // the error
-	Status  int    `json:"status"`            // of the response
+	Status  int    `json:"status"`            // status of the response
 	Detail  string `json:"detail,omitempty"`  // details and advice
 	Pointer string `json:"pointer,omitempty"` // position of the error in the body (RFC 6901)
 

@@ -27,7 +27,7 @@ type route struct {
 	summary      string
 	query        []parameter
 	body         any // value of the body's type; nil: no body
-	status       int // of the response
+	status       int // status of the response
 	answer       any // value of the response's type; nil: none
 	media        string
 	serve        func(s *Server, w *recorder, r *call) error

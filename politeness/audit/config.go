@@ -9,7 +9,7 @@ import (
 // Config is the crawler's configuration, as far as its ledger can be checked against it.
 type Config struct {
 	Product       string         `json:"product"`                // the token that selects groups of robots.txt
-	UserAgent     string         `json:"user_agent"`             // of every request
+	UserAgent     string         `json:"user_agent"`             // User-Agent of every request
 	Contact       string         `json:"contact,omitempty"`      // must be part of UserAgent; "": none was needed
 	Delay         float64        `json:"delay_s"`                // seconds per host
 	DelayFactor   float64        `json:"delay_factor,omitempty"` // × the last response time, at most MaxDelay

@@ -26,7 +26,7 @@ type Part struct {
 // Joint is the result of [CheckTogether].
 type Joint struct {
 	Parts    []string `json:"jobs"`
-	Requests int      `json:"requests"` // of all parts
+	Requests int      `json:"requests"` // requests of all parts
 	// Shared counts the hosts, addresses and domains that several parts have requested.
 	Shared int `json:"shared"`
 	// Unproven counts requests that began too early by less than the clocks of two machines may have differed.
@@ -101,11 +101,11 @@ func CheckTogether(parts []Part) (*Joint, error) {
 type joint struct {
 	Joint
 	parts   []*part
-	keys    map[string]int     // of hosts, addresses and domains: the number of the part that requested it, or several
+	keys    map[string]int     // by key of a host, an address or a domain: the number of the part that requested it, or several
 	domains map[string]bool    // keys of domains that have a clock
 	hourly  map[string][]*part // by host: crawls with hours that requested it
 	pending []*partRequest     // not checked yet, because a part still to be read may have earlier requests
-	places  map[string]*place  // by key
+	places  map[string]*place  // by key of a host, an address or a domain
 	led     map[string][]*jointLed
 	outOf   map[[2]int]int // number of requests of a part outside the hours of another part
 	outside map[outsiders][]*partRequest
@@ -141,7 +141,7 @@ type part struct {
 	auditor
 	*Part
 	number int
-	begins time.Time            // its first request
+	begins time.Time            // start of its first request
 	runs   map[string]time.Time // the first request of each process
 	spans  []span
 }
@@ -159,7 +159,7 @@ func (p *part) open() (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read, so an error of closing loses nothing
 	return read(f, p.processes)
 }
 
@@ -404,7 +404,7 @@ func (j *joint) redirected(r *partRequest) {
 	j.led[host] = slices.DeleteFunc(j.led[host], func(l *jointLed) bool { return !r.start.Written.Before(l.until) })
 	for _, l := range j.led[host] {
 		if !r.start.Allowed.After(l.known) {
-			break // those that follow became known even later
+			break // later redirects became known even later
 		}
 		if l.of != r.of && (r.of.config.OwnHosts[host] <= 1 || l.of.config.OwnHosts[host] <= 1) {
 			by := min(l.until.Sub(r.start.Written), r.start.Allowed.Sub(l.known))

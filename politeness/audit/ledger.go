@@ -13,7 +13,7 @@ import (
 )
 
 type ledger struct {
-	requests []*request // by epoch and by the times at which they were written
+	requests []*request // sorted by epoch, and then by the time at which they were written
 	repeated []*request // second starts or ends of a request
 	unsent   []*request // attempts at a robots.txt that failed before a byte was sent, and copies of one
 	torn     bool       // the last line is incomplete
@@ -115,7 +115,7 @@ func (l *reading) add(n int, b []byte) error {
 		return err
 	}
 	e := l.processes.common(&l.line, nil)
-	if e.Event == "head" { // not a request
+	if e.Event == "head" { // a "head" is not a request
 		return nil
 	}
 	k := key{l.name(e.Run), e.ID}

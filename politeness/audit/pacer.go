@@ -170,7 +170,7 @@ func (p *Pacer) entry(r *request, l *Line) {
 	r.start.Clauses = l.Clauses
 	p.admission([]*request{r})
 	p.purpose(r)
-	r.start.Clauses = nil // they belong to the caller
+	r.start.Clauses = nil // the clauses belong to the caller
 }
 
 // settle treats earlier requests to a host by other processes as having no end, since another process requests the

@@ -5,7 +5,7 @@ import "time"
 // Process describes one of several processes that have shared a crawl, each on another machine. The times of its
 // lines are compared with those of others by a clock that all of them have measured.
 type Process struct {
-	Run  string `json:"run"`  // its name in its lines
+	Run  string `json:"run"`  // name of the process in its lines
 	Name string `json:"name"` // shown in the report
 	// Ahead is the offset of its clock from the common one, in seconds, and Error the maximum error of that.
 	Ahead float64 `json:"ahead_s"`

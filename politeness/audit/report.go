@@ -22,14 +22,14 @@ type Report struct {
 	Hosts      []Host      `json:"hosts"`
 	Violations []Violation `json:"violations"` // empty: the ledger shows a polite crawl, except for Overrides and Notes
 	Overrides  []Override  `json:"overrides"`  // for a person to judge: their requests are not checked against robots.txt
-	Notes      []string    `json:"notes"`      // what was not checked, and why
+	Notes      []string    `json:"notes"`      // skipped checks, with the reason
 }
 
 // Violation is a request that breaks an invariant.
 type Violation struct {
 	Invariant string `json:"invariant"` // "P1" … "P12", "hours" or "rate"
 	Host      string `json:"host"`      // "" where it does not concern a single host
-	Lines     []int  `json:"lines"`     // of the ledger: the request, and the one it conflicts with
+	Lines     []int  `json:"lines"`     // line numbers in the ledger: the request, and the one it conflicts with
 	Message   string `json:"message"`
 }
 

@@ -98,7 +98,7 @@ func (a *auditor) page(o *origin, r *request) {
 	case !o.known:
 		a.violation("P1", r, nil, "%s was requested before robots.txt was known", r.start.URL)
 		return
-	case r.epoch != o.epoch: // its age is unknown
+	case r.epoch != o.epoch: // the age of the rules is unknown
 	case at.Sub(o.at) > maxStale:
 		a.violation("P8", r, nil, "robots.txt was last fetched at %s, more than 30 days before", stamp(o.at))
 	case !o.until.IsZero() && at.Sub(o.until) > Tolerance && !o.failing:
@@ -135,7 +135,7 @@ func (a *auditor) answer(o *origin, r *request) {
 	case ok && e.Status >= 300 && e.Status < 400 && hops < 5 && leadsTo(r) != "":
 		o.hops, o.hop = hops+1, leadsTo(r)
 		if o.hop == anywhere {
-			o.know(r, nil) // it may have no usable target
+			o.know(r, nil) // the redirect may have no usable target
 		}
 	case ok && (e.Status == 401 || e.Status == 403) && a.config.ForbidDenies:
 		o.know(r, parse([]byte("user-agent: *\ndisallow: /"), a.config.Product))
@@ -232,7 +232,7 @@ func (a *auditor) learn(o *origin, r *request) {
 type origin struct {
 	known   bool
 	epoch   int
-	at      time.Time // of the last good response
+	at      time.Time // time of the last good response
 	until   time.Time // expiry according to the ledger; zero: unknown
 	failing bool      // the last attempt failed
 	failed  *request  // the last attempt, if it failed

@@ -109,7 +109,7 @@ func (p *part) is(value []byte) bool {
 // fast algorithm for multi-pattern searching", 1994.
 type search struct {
 	texts []string
-	width int         // of the window: the length of the shortest text
+	width int         // width of the window: the length of the shortest text
 	skip  [4096]uint8 // how far the window can be moved, by pairOf its last two bytes; 0: a text may begin with it
 }
 

@@ -4,7 +4,7 @@ import "slices"
 
 // Row is the signature of one wall: any of its header fields, or all parts of any of its pages.
 type Row struct {
-	Name   string // of the wall
+	Name   string // name of the bot wall
 	Source string // where the signature is documented, or where such pages were found
 	Date   string // when the source was read
 

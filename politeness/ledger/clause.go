@@ -10,7 +10,7 @@ import (
 // Clause is one reason to wait: the name of a rule and the time before which it allows no request.
 type Clause struct {
 	Name  string    `json:"clause"`          // one of the Clause names below
-	Until time.Time `json:"until,omitzero"`  // not before
+	Until time.Time `json:"until,omitzero"`  // no request before this time
 	Delay Duration  `json:"delay,omitempty"` // the delay that caused it, if any
 	By    string    `json:"by,omitempty"`    // name of the other crawl that was waited for, if it has one: for ClauseShared and ClauseRate
 }

@@ -48,7 +48,7 @@ type Entry struct {
 	FirstByte time.Time `json:"first_byte,omitzero"`
 	Ended     time.Time `json:"ended,omitzero"`
 	Reported  time.Time `json:"reported,omitzero"` // when the Gate received the report, and pauses began, if later than Ended
-	Took      Duration  `json:"took,omitempty"`    // from the request to Ended, to the nanosecond: pauses may depend on it
+	Took      Duration  `json:"took,omitempty"`    // time from the request to Ended, to the nanosecond: pauses may depend on it
 	Status    int       `json:"status,omitempty"`
 	Bytes     int64     `json:"bytes,omitempty"` // bytes of the body as received
 	Err       string    `json:"error,omitempty"`
@@ -57,7 +57,7 @@ type Entry struct {
 	Aborted   bool      `json:"aborted,omitempty"` // broken off by the crawler: says nothing about the host
 
 	// Facts of the response's header, and of a robots.txt's body, that a check needs.
-	RetryAfter string `json:"retry_after,omitempty"` // with any status; the longest if there are several
+	RetryAfter string `json:"retry_after,omitempty"` // field of a response with any status; the longest one if there are several
 	RateLimit  string `json:"rate_limit,omitempty"`  // the item of RateLimit with r=0 that has the longest t
 	Date       string `json:"date,omitempty"`        // the response's Date, with RetryAfter
 	Location   string `json:"location,omitempty"`    // user and password masked

@@ -8,7 +8,7 @@ import (
 // Recorder is a ledger in memory: a [Writer] to it passes entries on unchanged, without line numbers and without a chain.
 // Record is not called concurrently. The entry and its clauses are valid until it returns.
 type Recorder interface {
-	io.Writer // not called
+	io.Writer // its Write is not called
 	Record(e *Entry) error
 }
 
@@ -19,7 +19,7 @@ type Writer struct {
 	w      io.Writer
 	record Recorder // w, if it is a Recorder
 	entry  Entry    // copy that record receives: passing e itself would move every caller's entry to the heap
-	buf    []byte   // for the next line
+	buf    []byte   // buffer for the next line
 	size   int64
 	chain  Chain
 	since  int   // lines since the last head

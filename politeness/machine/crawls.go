@@ -92,7 +92,7 @@ func (m *Hosts) name(p sharedclock.Party) string {
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read, so an error of closing loses nothing
 	b, _ := safefile.ReadAll(f, f.Name(), nameMax)
 	return string(b)
 }
@@ -112,11 +112,11 @@ func (m *Hosts) alive(now time.Time, id string, moment time.Duration) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	alive := true // for example, this process has too many files open
+	alive := true // if this cannot be found out, for example because this process has too many files open
 	if err == nil {
 		locked, err := filelock.TryLock(f, false)
 		alive = !locked || err != nil
-		_ = filelock.Close(f) // it was only read
+		_ = filelock.Close(f) // only read, so an error of closing loses nothing
 	}
 	if len(m.seen) > 1<<10 {
 		clear(m.seen)
@@ -160,7 +160,7 @@ func (m *Hosts) sweep(now time.Time) error {
 		if err != nil || err2 != nil || len(id) != 4 || now.Sub(info.ModTime()) < old || m.alive(now, string(id), 0) {
 			continue
 		}
-		_ = os.Remove(filepath.Join(dir, e.Name())) // or the next process removes it
+		_ = os.Remove(filepath.Join(dir, e.Name())) // if this fails, the next process removes the file
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func Jobs(dir string) ([]string, error) {
 			continue // the file is of another program
 		}
 		b, err := safefile.ReadAll(f, f.Name(), pathMax)
-		_ = f.Close() // it was only read
+		_ = f.Close() // only read, so an error of closing loses nothing
 		if err == nil && filepath.IsAbs(string(b)) {
 			jobs = append(jobs, job{e.Name(), string(b), info.ModTime()})
 		}
@@ -91,7 +91,7 @@ func Jobs(dir string) ([]string, error) {
 	paths := make([]string, 0, len(jobs))
 	for i, j := range jobs {
 		if i < len(jobs)-jobsMax {
-			_ = os.Remove(filepath.Join(dir, j.name)) // or the next call removes it
+			_ = os.Remove(filepath.Join(dir, j.name)) // if this fails, the next call removes the file
 			continue
 		}
 		paths = append(paths, j.path)

@@ -115,7 +115,7 @@ func (m *Hosts) fail(err error) {
 		m.end(gate)
 	}
 	if m.file != nil {
-		_ = m.file.Close() // it is no longer used
+		_ = m.file.Close() // the file is no longer used
 	}
 }
 

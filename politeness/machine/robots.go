@@ -47,7 +47,7 @@ func readOwn(path string) []byte {
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = in.Close() }() // it was only read
+	defer func() { _ = in.Close() }() // only read, so an error of closing loses nothing
 	b, err := safefile.ReadAll(in, in.Name(), robotsLong)
 	if err != nil {
 		return nil
@@ -57,7 +57,7 @@ func readOwn(path string) []byte {
 
 // readDropped returns the latest time of a file that was removed for lack of space, zero if none was.
 func readDropped(dir string) (at time.Time) {
-	_ = at.UnmarshalText(readOwn(filepath.Join(dir, droppedName))) // on error it stays zero
+	_ = at.UnmarshalText(readOwn(filepath.Join(dir, droppedName))) // after an error, at stays zero
 	return at
 }
 
@@ -119,7 +119,7 @@ func pruneRobots(state string) {
 			continue
 		}
 		if size -= info.Size(); !strings.HasPrefix(info.Name(), tempPrefix) {
-			dropped = info.ModTime() // or it had expired, but then nobody looks it up
+			dropped = info.ModTime() // the file may have expired, but then nobody looks it up
 		}
 	}
 	noteDropped(state, dropped)

@@ -238,7 +238,7 @@ var audits = []mutant{
 	{"hours of a crawl that does not run hold for all", "politeness/audit/joint.go", " && r.of.runs[r.run].Before(from) {", " {", 0, false, nil},
 	{"hours of others are not noted", "politeness/audit/joint.go", "	j.noteHours()\n", "", 0, false, nil},
 	{"crawls that ran one after the other are not compared", "politeness/audit/joint.go", "		p.forget(r.start.Written)\n", "		clear(p.last)\n", 0, false, nil},
-	{"ledgers are open together", "politeness/audit/joint.go", "	defer func() { _ = f.Close() }() // it was only read\n", "", 0, false, nil},
+	{"ledgers are open together", "politeness/audit/joint.go", "	defer func() { _ = f.Close() }() // only read, so an error of closing loses nothing\n", "", 0, false, nil},
 	{"hours are not checked", "politeness/audit/hours.go", "		if outside(all, r.start.Allowed) {", "		if outside(all[:0], r.start.Allowed) {", 0, false, nil},
 	{"hours do not span midnight", "politeness/audit/hours.go", "s.from > s.to && (now", "false && (now", 0, false, nil},
 	{"the rate is not checked", "politeness/audit/hours.go", "gap < due-Tolerance", "false", 0, false, nil},

@@ -245,7 +245,7 @@ type totals struct {
 	Last       time.Time      `json:"last"`
 	Languages  map[string]int `json:"languages"`
 	Licences   map[string]int `json:"licences"`
-	Consent    map[string]int `json:"consent"` // by use and signal
+	Consent    map[string]int `json:"consent"` // number of rows by use and signal
 	Verdicts   map[string]int `json:"verdicts"`
 
 	jobs map[int]int

@@ -110,7 +110,7 @@ func sums(dir string) (all []file, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read, so an error of closing loses nothing
 	for in := bufio.NewScanner(f); in.Scan(); {
 		sum, name, ok := strings.Cut(in.Text(), "  ")
 		if !ok || name == "" || filepath.Base(name) != name {
@@ -126,7 +126,7 @@ func sumOf(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read, so an error of closing loses nothing
 	return hashOf(f)
 }
 

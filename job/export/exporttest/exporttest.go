@@ -131,7 +131,7 @@ func Visits(t *testing.T, dir string) (list []sink.Record) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() //nolint:errcheck // only read, so an error of closing loses nothing
 	for d := json.NewDecoder(f); ; {
 		var v sink.Record
 		if err := d.Decode(&v); err == io.EOF {

@@ -93,7 +93,7 @@ func write(x *export.Export, only *export.Filter) (err error) {
 	if archive == nil {
 		return export.Refused("job %s keeps no archive of answers: crawl with the format warc", x.Job.Dir())
 	}
-	defer func() { _ = archive.Close() }() // it was only read
+	defer func() { _ = archive.Close() }() // only read, so an error of closing loses nothing
 	cfg, err := x.Job.Config()
 	if err != nil {
 		return err
@@ -252,7 +252,7 @@ func (m *mirror) take(name string) bool {
 		if isFile {
 			return false
 		}
-		if there { // its parents are known, too
+		if there { // its parent directories are known, too
 			break
 		}
 		dirs = append(dirs, h)

@@ -24,8 +24,8 @@ const (
 type place uint8
 
 const (
-	plain   place = iota // as in the URL
-	hashed               // with a hash in the file name
+	plain   place = iota // named as in the URL
+	hashed               // named with a hash in the file name
 	aside                // in a separate directory, named only by a hash
 	nowhere              // all names are taken
 )

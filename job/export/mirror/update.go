@@ -35,7 +35,7 @@ const (
 
 // Updated reports what [Update] did and what the copy lacks.
 type Updated struct {
-	Files, Pages int   // in the copy, including Start; Pages counts HTML files
+	Files, Pages int   // number of files in the copy, including Start; Pages counts HTML files
 	Bytes        int64 // total size of the files
 	Added        int   // new files
 	Changed      int   // files whose bytes changed, including their references
@@ -49,8 +49,8 @@ type Updated struct {
 
 // Left is a group of URLs for which the last visit yielded no file.
 type Left struct {
-	Outcome, Reason string   // of the visit, as in [sink.Record]
-	Status          int      // of the response; 0: there was none
+	Outcome, Reason string   // outcome and reason of the visit, as in [sink.Record]
+	Status          int      // status of the response; 0: there was none
 	Kept            bool     // the copy keeps the files of an earlier crawl
 	URLs            []string // in alphabetical order
 }
@@ -71,7 +71,7 @@ func Update(ctx context.Context, dir string, jobs []*job.Reader, seeds []weburl.
 	defer func() {
 		for _, s := range m.sources {
 			if s.archive != nil {
-				_ = s.archive.Close() // only read
+				_ = s.archive.Close() // only read, so an error of closing loses nothing
 			}
 		}
 	}()

@@ -100,7 +100,7 @@ func (c *collection) open() error {
 
 func (c *collection) close() {
 	for _, a := range c.archives {
-		_ = a.Close() // only read
+		_ = a.Close() // only read, so an error of closing loses nothing
 	}
 	_ = c.pages.Close()                          // temporary files
 	_, _ = c.final.Close(), c.signatures.Close() // a nil file has nothing to close
@@ -260,7 +260,7 @@ func parse(row []byte) (*stored, error) {
 
 // rowToClean is a row and the hashes of the blocks to remove because its site repeats them.
 type rowToClean struct {
-	row  []byte // as JSON
+	row  []byte // the row as JSON
 	drop map[uint64]bool
 }
 

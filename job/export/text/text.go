@@ -30,7 +30,7 @@ type Facts struct {
 	Published          string  `json:"published"` // a date or time as in RFC 3339
 	Modified           string  `json:"modified"`
 	Site               string  `json:"site"`
-	Language           string  `json:"language"`            // of the text, as in BCP 47
+	Language           string  `json:"language"`            // language of the text, as in BCP 47
 	LanguageConfidence float64 `json:"language_confidence"` // from 0 to 1; below 0.5 the language is unsure
 	DeclaredLanguage   string  `json:"declared_language"`
 	Licence            string  `json:"licence"` // SPDX identifier, or else as stated
@@ -54,10 +54,10 @@ type Row struct {
 	Markdown string `json:"markdown,omitempty"`
 	WARC     string `json:"warc"`   // file of the archive
 	Offset   int64  `json:"offset"` // offset of its gzip member in the file, in bytes
-	SHA256   string `json:"sha256"` // of the page's decoded body
+	SHA256   string `json:"sha256"` // hash of the page's decoded body
 
 	Consent []sink.Usage   `json:"consent"` // statements of the site about uses of the page
-	Terms   *sink.Terms    `json:"terms"`   // all such statements, with the verdict for the purposes of the crawl; null: none
+	Terms   *sink.Terms    `json:"terms"`   // all statements about uses, with the verdict for the purposes of the crawl; null: none
 	Data    []*schema.Item `json:"data"`    // structured data, as JSON-LD without a context
 
 	// DuplicateOf is the URL of the first row with the same or nearly the same text; "" for that row itself.

@@ -12,7 +12,7 @@ import (
 type Clock struct {
 	NotBefore time.Time     // when the next request may start
 	Delay     time.Duration // the pause that set NotBefore
-	Owner     Party         // whose pause sets NotBefore
+	Owner     Party         // the crawl whose pause sets NotBefore
 	Waits     bool          // Owner waits for its turn: its pause applies to itself, too
 
 	Holder Party         // the crawl that uses the clock now

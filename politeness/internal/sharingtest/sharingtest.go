@@ -75,7 +75,7 @@ type seen struct {
 	host       string
 	addr       netip.Addr
 	start, end time.Time
-	rest       time.Duration // that the response requests
+	rest       time.Duration // pause that the response requests
 }
 
 // log records the requests that the servers receive.
