@@ -97,7 +97,7 @@ func (c *Change) hostDelays() []audit.HostDelay {
 	return []audit.HostDelay{{Match: hostmatch.Exactly(host), Delay: delay.Seconds(), Since: c.At}}
 }
 
-// slower reads the action.
+// slower returns the host and the delay of a Slower action.
 func (c *Change) slower() (host string, delay time.Duration, err error) {
 	host, text, _ := strings.Cut(c.To, " ")
 	delay, err = time.ParseDuration(text)

@@ -30,7 +30,7 @@ type entry struct {
 	values []string // one value, unless list is set
 }
 
-// at returns a place in the file.
+// at formats a place in the file as PATH:LINE.
 func (f *File) at(line int) string { return fmt.Sprintf("%s:%d", f.path, line) }
 
 // FileError reports all errors in a job file.

@@ -126,7 +126,7 @@ func rulesText(rules []crawler.ScopeRule) (texts []string) {
 	return texts
 }
 
-// readHours reads times of day.
+// readHours parses parts of the day, such as "08:00-18:00".
 func readHours(texts []string) (all politeness.Hours, err error) {
 	for _, text := range texts {
 		w, err := window(text)

@@ -32,7 +32,7 @@ type merger struct {
 	dir string // directory for files between rounds
 }
 
-// merge calls f with each line.
+// merge calls f with each line, in the order of their times.
 func (m *merger) merge(files []lineFile, f func(line []byte) error) error {
 	for len(files) > maxOpen {
 		rest := files[maxOpen:]

@@ -259,7 +259,7 @@ func (n *NodeStore) Finish(ctx context.Context) error {
 	return &Error{Kind: Storage, Err: fmt.Errorf("%s of this node could not be stored: %w: what is finished is in %s: start the node again with this directory to store the rest", cli.Plural(left, "segment"), err, n.dir)}
 }
 
-// below is the part of a store with a prefix.
+// below is a view of a store: the objects whose names begin with a prefix.
 type below struct {
 	all    stores.Store
 	prefix string

@@ -21,14 +21,14 @@ type override struct {
 	File string `json:"-"` // the file that contains Body
 }
 
-// readOverrides reads the text of the setting.
+// readOverrides parses overrides from the text of the setting.
 func readOverrides(v []string) ([]politeness.Override, error) {
 	var list []politeness.Override
 	err := json.Unmarshal([]byte(one(v)), &list)
 	return list, err
 }
 
-// overridesText returns the text of the setting.
+// overridesText returns overrides as the text of the setting.
 func overridesText(all []politeness.Override) []string {
 	if all == nil {
 		all = []politeness.Override{} // [], not null

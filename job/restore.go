@@ -116,7 +116,7 @@ func readQueued(ctx context.Context, store stores.Store, url string, list *store
 	return q, nil
 }
 
-// restorer makes one directory.
+// restorer restores a job to one directory.
 type restorer struct {
 	*queued
 	files jobFiles
@@ -173,7 +173,7 @@ func (r *restorer) told(err error) error {
 	return outputError(err)
 }
 
-// file makes one file of its parts.
+// file writes one file from its parts.
 func (r *restorer) file(ctx context.Context, f *queuedFile) error {
 	return r.files.writeIn(f.Name, func(w io.Writer) error {
 		limited := &limitedWriter{w, f.Bytes}
@@ -213,7 +213,7 @@ func (l *limitedWriter) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// robots makes the bodies of robots.txt files.
+// robots restores the bodies of robots.txt files.
 func (r *restorer) robots(ctx context.Context) error {
 	d, err := r.files.sub(robotsName)
 	if err != nil {
@@ -282,7 +282,7 @@ func (r *restorer) keep() error {
 	return nil
 }
 
-// object copies an object of the store.
+// object copies an object of the store to the directory.
 func (r *restorer) object(o storedObject) error {
 	if err := r.room(o.Name, o.Bytes); err != nil {
 		return err

@@ -174,7 +174,7 @@ func (a *away) find(name string, cause error) (FileFact, error) {
 	return fact, nil
 }
 
-// from returns the store.
+// from returns the store that has the files.
 func (a *away) from() (stores.Store, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -208,7 +208,7 @@ func (a *away) open(name string, cause error) (readFile, error) {
 	return &awayFile{store: s, name: filepath.ToSlash(name), size: fact.Bytes}, nil
 }
 
-// names adds the names in a subdirectory that only the store has.
+// names adds to names the files of a subdirectory that only the store has.
 func (a *away) names(dir string, names []string) ([]string, error) {
 	list, err := a.now()
 	if err != nil || list == nil {

@@ -53,7 +53,7 @@ func (a *alarm) stop() {
 	}
 }
 
-// parse reads when a schedule is due.
+// parse parses the times at which a schedule is due.
 func (s *Schedule) parse() (*timed, error) {
 	zone := s.Zone
 	if zone == "" {

@@ -55,7 +55,7 @@ const (
 	filesPrefix = "r/"
 )
 
-// part begins a value.
+// part begins the value of a part with its format's version and its name.
 func part(name string) *writer {
 	w := &writer{b: []byte{snapshotVersion}}
 	w.string(name)

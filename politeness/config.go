@@ -64,10 +64,10 @@ type Config struct {
 	// owns; it returns 0 for any other host. An own host does not share its address's clock. nil: no host is owned.
 	OwnHosts func(host string) int
 
-	// Shared connects this crawl with others. They take turns at hosts, addresses and domains. Each obeys the pauses that any of
-	// them requires, and uses a fresh robots.txt that another one has requested. Hosts of OwnHosts, the clocks of loopback
-	// addresses and robots.txt files there are not shared; with Offline nothing is. nil: nothing is shared; a crawler.Crawler then
-	// shares the Hosts of its process.
+	// Shared connects this crawl with others. They take turns at hosts, addresses and domains. Each obeys
+	// the pauses that any of them requires, and uses a fresh robots.txt that another one has requested. The
+	// hosts of OwnHosts, and the clocks and robots.txt files of loopback addresses, are not shared; with Offline
+	// nothing is. nil: nothing is shared; a crawler.Crawler then shares the Hosts of its process.
 	Shared Sharing
 	// Name identifies the crawl to crawls with which it shares clocks, and in their ledgers.
 	Name string

@@ -9,7 +9,7 @@ import (
 type use uint8
 
 const (
-	unused use = iota // have not decided about any page yet
+	unused use = iota // the rules have not decided about any page yet
 	usedOnce
 	usedLately // since the last eviction
 )

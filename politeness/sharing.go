@@ -95,7 +95,7 @@ func (t *Turn) Clause() string {
 type Owed struct {
 	Ended              time.Time // end of the request; zero: none was made, and the crawl keeps its place in the order
 	Host, Addr, Domain time.Time
-	Total              time.Time // for a Turn with Total, in which Ended is the time at which the request was allowed
+	Total              time.Time // only for a Turn with Total: end of the interval; Ended is then when the request was allowed
 }
 
 // Hosts holds the clocks and files that the crawls of one process share. A host, an address or a domain has one request at a time,

@@ -233,7 +233,7 @@ func (r *reader) pacer(now time.Time, p *pacer) {
 	}
 }
 
-// host reads a host into g.
+// host reads the state of one host and adds it to g.
 func (r *reader) host(now time.Time, g *Gate) {
 	key := r.string()
 	u, err := weburl.Parse("https://" + key)

@@ -26,7 +26,7 @@ type Lane struct {
 
 // lane is a Lane that is being filled.
 type lane struct {
-	fold  int // how often the width of its bins was doubled
+	fold  int // number of times that the width of the lane's bins was doubled
 	first int
 	bins  []Kind
 }
@@ -41,7 +41,7 @@ const firstBin = 10 * time.Millisecond
 
 func (c *clock) width() time.Duration { return firstBin << c.fold }
 
-// mark marks a time in a host's lane.
+// mark adds an event of kind k to a host's lane, from one time to another.
 func (c *clock) mark(h *Host, from, to time.Time, k Kind) {
 	if h.Name == "" { // the sum of other hosts has no lane
 		return

@@ -24,7 +24,7 @@ type Judgement struct {
 	unjudged int // number of requests that could not be judged so far
 }
 
-// count adds a judged line.
+// count adds a ledger line that was judged to the facts.
 func (d *Digest) count(e *ledger.Entry, j *Judgement) {
 	d.facts.Lines++
 	d.facts.Unjudged = j.unjudged
@@ -44,7 +44,7 @@ func (d *Digest) count(e *ledger.Entry, j *Judgement) {
 	case ledger.Copied:
 		d.host(e.Host).Rules.note(e)
 	case ledger.Unsent:
-		d.host(e.Host) // it counts as a host, although nothing was sent to it
+		d.host(e.Host) // a host counts even if nothing was sent to it
 	}
 }
 
@@ -286,7 +286,7 @@ func (d *Digest) end(e *ledger.Entry) {
 	d.lanes.mark(h, s.written, e.Ended, m.Kind)
 }
 
-// kindOf returns the kind of mark of a request.
+// kindOf returns the kind of event that a request is in lanes and marks.
 func kindOf(e *ledger.Entry, s *start) (k Kind) {
 	switch {
 	case s.robots:

@@ -6,7 +6,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// visit adds a visit.
+// visit adds a visit to the facts.
 func (d *Digest) visit(v *sink.Record) {
 	d.facts.Known++
 	if v.Ended.After(d.facts.Processed) {

@@ -74,7 +74,7 @@ func (r *Result) writeTable(b *strings.Builder) {
 	b.WriteString(".\n")
 }
 
-// figure returns a mean or a share.
+// figure formats a mean or a share.
 func (r *Result) figure(v float64) string {
 	if r.Share {
 		return percent(v)

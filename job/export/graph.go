@@ -199,7 +199,7 @@ func (g *graph) add(v *vertex, hash [2]uint64) error {
 	return g.names.Add(v.append(nil))
 }
 
-// edge adds a link.
+// edge adds a link from a vertex to a URL.
 func (g *graph) edge(from [2]uint64, to string) error {
 	v, hash, ok := g.vertex(to)
 	if !ok {

@@ -11,14 +11,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// host is a row of hosts.
+// host is a row of the table of hosts.
 type host struct {
 	name    string  // host:port
 	figures []int64 // in the order of hostColumns
 }
 
-// hostColumn is a column of hosts, with the contribution of each visit and each request of a host. Seconds are stored as
-// microseconds, and times as microseconds since 1970.
+// hostColumn is a column of the table of hosts, with the contribution of each visit and each
+// request of a host. Seconds are stored as microseconds, and times as microseconds since 1970.
 type hostColumn struct {
 	Column
 	visit   func(v *sink.Record) int64

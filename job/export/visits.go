@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// visit is a row of visits.
+// visit is a row of the table of visits.
 type visit struct {
 	*sink.Record
 	url weburl.URL // zero if it cannot be parsed

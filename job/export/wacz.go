@@ -133,7 +133,7 @@ func (w *wacz) copy(name, as string, store bool) error {
 	return w.add(as, store, func(out io.Writer) error { return w.x.copy(out, f) })
 }
 
-// copy copies until the context ends.
+// copy copies from in to out until the context ends.
 func (x *Export) copy(out io.Writer, in io.Reader) error {
 	for {
 		switch _, err := io.CopyN(out, in, 1<<20); {
@@ -281,7 +281,7 @@ func (w *wacz) pages() error {
 	return nil
 }
 
-// list writes the pages of some depths.
+// list writes the pages whose depth is selected by depth.
 func (w *wacz) list(out io.Writer, a *warc.Archive, depth func(int) bool) error {
 	n := 0
 	for v, err := range w.x.Visits() {

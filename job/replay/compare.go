@@ -178,7 +178,7 @@ func (x *comparison) fields(v *sink.Record) (map[string]string, error) {
 	return all, nil
 }
 
-// end compares the URLs that were left.
+// end compares the URLs that were left in the queue.
 func (x *comparison) end(m *job.Manifest) {
 	for _, url := range x.script.unnamed() {
 		x.result.Differ++

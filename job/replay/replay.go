@@ -31,7 +31,7 @@ type Result struct {
 	Notes   []string `json:"notes,omitempty"`
 }
 
-// Change is a difference.
+// Change is a difference between a recorded visit and its repetition.
 type Change struct {
 	URL   string `json:"url"`
 	Field string `json:"field"` // JSON name of the field; "visit" for the whole visit
@@ -139,7 +139,7 @@ func notes(m *job.Manifest) (all []string) {
 	return all
 }
 
-// crawl repeats the crawl.
+// crawl repeats the crawl of the job, and compares its visits.
 func (x *comparison) crawl(ctx context.Context, cfg crawler.Config, seeds []string, r *job.Reader, more []sink.Sink) error {
 	key := cfg.Canonical.Key
 	next, stop := pull(r.Visits())

@@ -214,7 +214,7 @@ func (s *script) Settle(_ context.Context, c frontier.Claim, end frontier.Settle
 		s.add(end.Links)
 		return nil
 	}
-	s.now = maxTime(s.now, s.want.Ended) // visits that were in flight when its links were queued ended later
+	s.now = maxTime(s.now, s.want.Ended) // the visits that were in flight when its links were queued ended no earlier
 	if e := s.urls[s.key(c.URL)]; e != nil {
 		s.done(e)
 	}

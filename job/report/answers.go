@@ -59,7 +59,7 @@ func answersIn(sheet []byte) ([]answer, error) {
 	return list[:], nil
 }
 
-// missing counts answers that are missing.
+// missing counts the questions without an answer.
 func missing(all []answer) (n int) {
 	for _, a := range all {
 		if a.Text == "" {
@@ -69,7 +69,7 @@ func missing(all []answer) (n int) {
 	return n
 }
 
-// markdown is the question with its answer or a blank.
+// markdown returns the question with its answer or a blank.
 func (a *answer) markdown() string {
 	text := a.Text
 	if text == "" {

@@ -19,7 +19,7 @@ var resultNames = [digest.Results]keyEntry{{"got", "fetched"}, {"broken", "broke
 // maxShown limits the URLs that the page lists for each result. Shorter lists are complete.
 const maxShown = 100
 
-// result is a result with the list of its URLs.
+// result is one kind of result, such as broken, with the list of its URLs.
 type result struct {
 	keyEntry
 	Count  string

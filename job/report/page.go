@@ -91,7 +91,7 @@ type source struct {
 	resume string // the command that resumes the job
 }
 
-// read reads a job.
+// read reads the data of a report from a job.
 func read(r *job.Reader, c Commands) (s *source, err error) {
 	s = &source{commands: c}
 	if s.manifest, err = r.Manifest(); err != nil {
@@ -109,7 +109,7 @@ func read(r *job.Reader, c Commands) (s *source, err error) {
 	return s, err
 }
 
-// pageData is the data of the page.
+// pageData is the input of the page's template.
 type pageData struct {
 	Policy              string
 	Styles              []template.HTML
@@ -137,7 +137,7 @@ type pageData struct {
 
 type fact struct{ Name, Value string }
 
-// page makes the page.
+// page returns the report as an HTML page.
 func (s *source) page() ([]byte, error) {
 	d := pageData{
 		Title: "Crawl of " + s.seedsText(), When: when(s.report.Started, s.report.Ended), Finish: s.finish(),

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// polite shows every request and every pause.
+// polite is the section of the page that shows every request and every pause.
 type polite struct {
 	Text          string
 	Lanes         lanes

@@ -68,7 +68,7 @@ type sheetFrame struct {
 	Sample *sheetSample `json:"sample,omitempty"` // nil if links were followed
 }
 
-// sheetSample is a draw from sitemaps.
+// sheetSample describes a sample that was drawn from sitemaps.
 type sheetSample struct {
 	Draw   string             `json:"draw"` // N:SEED
 	Listed int                `json:"listed"`
@@ -218,7 +218,7 @@ func (s *source) sheet(written []byte) (*sheet, error) {
 	return d, nil
 }
 
-// sumOf is the hash of lines.
+// sumOf returns the SHA-256 of lines in hexadecimal, each with a line feed.
 func sumOf(lines []string) string {
 	h := sha256.New()
 	for _, l := range lines {

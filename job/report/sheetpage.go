@@ -41,7 +41,7 @@ var plain = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "["
 
 func (t *sheetText) section(title string) { fmt.Fprintf(t, "## %s\n\n", title) }
 
-// ask writes questions.
+// ask writes questions with their answers, or with blanks.
 func (t *sheetText) ask(ids ...string) {
 	for _, id := range ids {
 		t.WriteString(t.answers[id].markdown())

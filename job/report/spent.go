@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// spent shows how the time was spent.
+// spent is the section of the page about how the time was spent.
 type spent struct {
 	Text            string
 	Bars            bars

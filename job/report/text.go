@@ -174,7 +174,7 @@ func wallsText(walls map[string]int) string {
 	return cmp.Or(and(texts...), "none")
 }
 
-// linkText describes the fate of links.
+// linkText describes in words what became of links.
 func linkText(fate string) string {
 	switch crawler.Fate(fate) {
 	case crawler.FateFollow:

@@ -88,7 +88,7 @@ func site(host string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(host, ":80"), ":443")
 }
 
-// when writes a period.
+// when formats a period.
 func when(from, to time.Time) string {
 	from, to = from.UTC(), to.UTC()
 	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {
@@ -97,7 +97,7 @@ func when(from, to time.Time) string {
 	return from.Format("2 January 2006, 15:04") + " to " + to.Format("2 January 2006, 15:04") + " UTC"
 }
 
-// stamp writes a time; nothing for none.
+// stamp formats a time; the zero time is "".
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -117,7 +117,7 @@ func and(items ...string) string {
 	}
 }
 
-// some joins the first few of many names.
+// some joins the first few of many names, and counts the others.
 func some(names []string, most int) string {
 	if len(names) <= most {
 		return and(names...)

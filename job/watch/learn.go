@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// seen holds the facts of a visit, from its line or at its end.
+// seen holds the facts of a visit, either from its line in visits.jsonl or when it ends.
 type seen struct {
 	url     weburl.URL
 	depth   int

@@ -33,7 +33,7 @@ type route struct {
 	serve        func(s *Server, w *recorder, r *call) error
 }
 
-// parameter is a parameter of a query.
+// parameter is a query parameter.
 type parameter struct {
 	name, kind, doc string // kind is a type of JSON Schema
 	required        bool
@@ -52,7 +52,7 @@ const (
 	mediaBytes = "application/octet-stream"
 )
 
-// routes returns all requests.
+// routes returns the routes of the API.
 func routes() []*route {
 	return []*route{
 		{"POST", "/v1/jobs", Write, "Start a job. A repeated request with the same key returns the same job.", nil, startRequest{}, 201, jobs.Info{}, mediaJSON, (*Server).start},

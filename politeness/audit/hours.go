@@ -14,7 +14,7 @@ type span struct {
 	zone     *time.Location
 }
 
-// spans reads parts of the day.
+// spans parses parts of the day.
 func spans(texts []string) (all []span, err error) {
 	for _, text := range texts {
 		s := span{zone: time.UTC}

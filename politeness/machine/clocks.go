@@ -191,7 +191,7 @@ func (p *pages) slot(id clockID) (*slot, error) {
 	return nil, notYet(ledger.ClauseShared, ledger.Clause{Until: p.now.Add(wait)})
 }
 
-// write stores a slot.
+// write writes a slot to its place in the file.
 func (p *pages) write(s *slot) error {
 	i := s.at % pageSize
 	b := p.read[s.at-i][i : i+slotSize]

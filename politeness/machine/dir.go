@@ -22,7 +22,7 @@ func Dir() (string, error) {
 		return filepath.Join(dir, "amble"), nil
 	}
 	if runtime.GOOS == "windows" {
-		dir, err := os.UserCacheDir() // %LocalAppData%
+		dir, err := os.UserCacheDir() // on Windows %LocalAppData%
 		return filepath.Join(dir, "amble", "state"), err
 	}
 	u, err := user.Current()

@@ -205,7 +205,7 @@ func (m *Hosts) Done(t *politeness.Turn, owed politeness.Owed) {
 	m.settle()
 }
 
-// leaves records the outcome of a Turn.
+// leaves records the outcome of a Turn in m.done, which settle writes.
 func (m *Hosts) leaves(t *politeness.Turn, owed politeness.Owed) {
 	if m.err != nil {
 		return

@@ -36,7 +36,7 @@ func (m *Hosts) Robots(key politeness.RobotsKey) (politeness.RobotsFile, bool) {
 	f, ok := politeness.DecodeRobotsFile(readOwn(m.robotsPath(key)), key)
 	now := time.Now()
 	if !ok || f.Fetched.After(now) || !f.Until.After(now) {
-		return politeness.RobotsFile{Fetched: readDropped(m.dir)}, false // the crawl requests it, and writes the file anew
+		return politeness.RobotsFile{Fetched: readDropped(m.dir)}, false // the crawl requests the file and writes it anew
 	}
 	return f, true
 }

@@ -54,7 +54,7 @@ type corpus struct {
 	columns *export.Table
 }
 
-// file is a file of the corpus.
+// file describes one file of the corpus.
 type file struct {
 	Name  string
 	Bytes int64

@@ -281,7 +281,7 @@ func (m *mirror) find(u weburl.URL) (f file, ok bool) {
 	return f, false
 }
 
-// pages writes the files.
+// pages writes the files of all pages.
 func (m *mirror) pages() error {
 	for i := range m.sources {
 		for v, err := range m.sources[i].visits() {
@@ -308,7 +308,7 @@ func (m *mirror) pages() error {
 	return nil
 }
 
-// page writes a file.
+// page writes the file of one page.
 func (m *mirror) page(v *sink.Record, u weburl.URL, f file) error {
 	name, err := m.path(f)
 	if err != nil {

@@ -37,7 +37,7 @@ func ordered(x *export.Export, t *export.Table, f func([]export.Value) error) er
 	return nil
 }
 
-// encode appends a row.
+// encode appends a row to b, for decode.
 func encode(b []byte, row []export.Value) []byte {
 	for i := range row {
 		v := &row[i]
@@ -79,7 +79,7 @@ func decode(b []byte, row []export.Value) {
 	}
 }
 
-// reader reads a row.
+// reader reads the values of an encoded row.
 type reader struct{ b []byte }
 
 func (r *reader) number() uint64 {

@@ -89,7 +89,7 @@ func goType(t export.Type) reflect.Type {
 	return reflect.TypeFor[string]()
 }
 
-// file writes a table.
+// file writes a table to a Parquet file.
 func file(x *export.Export, t *export.Table) error {
 	return x.WriteFile(filepath.Join(x.Path, t.Name+".parquet"), func(w *bufio.Writer) error { return rows(x, t, w) })
 }
