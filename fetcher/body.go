@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	firstBuffer = 32 << 10 // for a body of unknown length
-	knownBuffer = 64 << 10 // maximum allocated because of a Content-Length, and for any body without a call of Reserve
-	drainLimit  = 64 << 10 // read after the end of an encoded body to keep the connection
-	sniffLength = 1445     // MIME Sniffing Standard section 4.5, resource header
-	ratioFloor  = 1 << 20  // MaxRatio applies beyond this size
+	firstBuffer = 32 << 10 // initial buffer for a body of unknown length
+	knownBuffer = 64 << 10 // maximum that is allocated because of a Content-Length, or without a call of Reserve
+	drainLimit  = 64 << 10 // maximum that is read after the end of an encoded body to keep the connection
+	sniffLength = 1445     // bytes that are sniffed: MIME Sniffing Standard section 4.5, resource header
+	ratioFloor  = 1 << 20  // decoded size beyond which MaxRatio applies
 )
 
-// source is a body as the transfer coding delivers it. It counts bytes and records how the body ended, to distinguish network
-// errors from decoder errors.
+// source is a body without its transfer coding. It counts bytes and records how the body ended, to distinguish network errors from errors
+// of decoders.
 type source struct {
 	ctx  context.Context
 	body io.Reader
 	n    int64
 	err  error
 
-	decoding *decoding // the decoding that reads it; nil in tests
+	decoding *decoding // the decoding that reads the source; nil in tests
 
-	framed bool  // the message marks its end: io.EOF means that the body is complete
-	length int64 // declared by the response; negative if it is not
+	framed bool  // the message marks the end of its body: io.EOF means that the body is complete
+	length int64 // length that the response declares; negative if it declares none
 }
 
 // framed reports whether the message itself marks the end of its body, not only the end of the connection (RFC 9112
@@ -52,7 +52,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decoded returns the number of bytes received, without those that were only read ahead.
+// decoded returns the number of bytes that were received and decoded, without those that were only read ahead.
 func (s *source) decoded() int64 {
 	if s.decoding == nil {
 		return s.n
@@ -83,10 +83,10 @@ func (x *exchange) read(ctx context.Context, resp *http.Response, page *Page) (c
 	return false, fail
 }
 
-// named reports whether the URL itself is wanted, so that its body is read whatever its type.
+// named reports whether the URL is wanted for its purpose, so that its body is read whatever its media type is.
 func (x *exchange) named() bool { return x.purpose != politeness.Page }
 
-// truncated returns the reason code for a body that broke off, or the failure if the caller gave up.
+// truncated returns the reason code for a body that is incomplete because of err. If the caller gave up, it returns an error instead.
 func truncated(ctx context.Context, err error, src *source) (string, *Error) {
 	var limit *limitError
 	var refused *reserveError
@@ -104,7 +104,7 @@ func truncated(ctx context.Context, err error, src *source) (string, *Error) {
 	return reasonEncoding, nil
 }
 
-// fill reads to the end or to a limit. It stops early for an unwanted type.
+// fill reads the body into page until its end or a limit. It stops early if the media type is unwanted.
 func (x *exchange) fill(r io.Reader, src *source, page *Page, length int64, limit int) error {
 	size := firstBuffer
 	if length >= 0 {
@@ -137,7 +137,7 @@ func (x *exchange) fill(r io.Reader, src *source, page *Page, length int64, limi
 	return err
 }
 
-// describe sets the content type according to the header and the beginning of the body.
+// describe sets the content type of page from the header and the beginning of the body.
 func (x *exchange) describe(page *Page) {
 	page.ContentType, page.Sniffed = contentType(page.Header, page.Body)
 }
@@ -146,8 +146,8 @@ func (x *exchange) wanted(contentType string) bool {
 	return x.purpose == politeness.Resource || x.named() || x.f.cfg.Wanted == nil || x.f.cfg.Wanted(contentType)
 }
 
-// grow gives buf more memory, up to limit, as soon as Reserve grants it: twice as much, or the declared length once enough has
-// arrived to make that length credible.
+// grow gives buf more memory, up to limit, when Reserve grants it: twice as much or, when enough bytes have arrived to make the declared
+// length credible, that length.
 func (x *exchange) grow(src *source, buf []byte, limit int) ([]byte, error) {
 	size := 2 * cap(buf)
 	if cap(buf) >= maxBuffer {
@@ -155,7 +155,7 @@ func (x *exchange) grow(src *source, buf []byte, limit int) ([]byte, error) {
 	}
 	size = min(size, limit)
 	more := size - cap(buf)
-	if x.f.cfg.Record { // the recording grows with the body
+	if x.f.cfg.Record { // the recording needs as much memory as the body
 		more *= 2
 	}
 	if x.f.cfg.Reserve != nil && cap(buf) >= knownBuffer && more > 0 {
@@ -199,7 +199,7 @@ func (x *exchange) readTo(r io.Reader, src *source, buf []byte, n int) ([]byte, 
 	return buf, nil
 }
 
-// Buffers of these sizes, in powers of two, are kept for the next body. Larger ones are rare and left to the garbage collector.
+// Sizes of the buffers that are kept for later bodies, in powers of two. Larger buffers are rare and left to the garbage collector.
 const (
 	minBuffer = 1 << 14
 	maxBuffer = 1 << 20
@@ -208,7 +208,7 @@ const (
 
 // buffers provides memory for bodies that are being read. The zero value is ready to use.
 type buffers struct {
-	pools [classes]sync.Pool // of *[]byte with capacity minBuffer << index
+	pools [classes]sync.Pool // each of *[]byte with a capacity of minBuffer << index
 }
 
 // get returns an empty buffer that holds at least n bytes.

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Values of [Page].CharsetFrom. The comment of Page explains them.
+// Values of [Page].CharsetFrom. The comment of Page describes them.
 const (
 	fromBOM      = "bom"
 	fromHeader   = "header"
@@ -34,7 +34,7 @@ const (
 	fallbackName  = "windows-1252"
 )
 
-// decide determines the charset of the body.
+// decide determines the charset of a page's body.
 func (x *exchange) decide(p *Page) {
 	if isText(p.ContentType) {
 		p.Charset, p.CharsetFrom, p.CharsetCertain = charsetOf(p.Header, p.ContentType, p.Body)
@@ -75,8 +75,8 @@ func charsetOf(h http.Header, mediaType string, body []byte) (name, from string,
 	return fallbackName, fromDefault, false
 }
 
-// charsetByMarkup returns the charset that the document itself declares: XML in its declaration, HTML in a META element or
-// otherwise as XML does.
+// charsetByMarkup returns the charset that the document itself declares: XML in its declaration, HTML in a META element or, without one,
+// in an XML declaration.
 func charsetByMarkup(mediaType string, body []byte) (name, from string) {
 	html := mediaType == typeHTML || mediaType == typeXHTML
 	if !html && !isXML(mediaType) {
@@ -144,8 +144,8 @@ func charsetParameter(params string) string {
 	return ""
 }
 
-// canonical returns the Encoding Standard's name for a label, in lower case, or "" if there is none. The standard's
-// "replacement" is such a name: a body that has it is never decoded into something dangerous.
+// canonical returns the Encoding Standard's name for a label, in lower case, or "" if the label is unknown. The name may be
+// "replacement", which the standard uses for dangerous encodings: such a body is not decoded.
 func canonical(label string) string {
 	if label == "" || len(label) > 64 {
 		return ""
@@ -161,7 +161,7 @@ func canonical(label string) string {
 	return name
 }
 
-// validUTF8 reports whether body is UTF-8, except for a character that truncation may have split at its end.
+// validUTF8 reports whether body is UTF-8. A character at its end may be incomplete, because truncation may have split it.
 func validUTF8(body []byte) bool {
 	if utf8.Valid(body) {
 		return true
@@ -178,7 +178,7 @@ func validUTF8(body []byte) bool {
 func detect(body []byte) string {
 	i := bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
 	if i < 0 {
-		i = 0 // ISO-2022-JP consists of ASCII bytes
+		i = 0 // the whole body, because ISO-2022-JP consists of ASCII bytes
 	}
 	guess := chardet.Detect(body[i:min(len(body), i+detectLimit)])
 	if guess.Confidence < minConfidence {
@@ -186,15 +186,14 @@ func detect(body []byte) string {
 	}
 	name := canonical(guess.Encoding)
 	if name == utf8Name {
-		return "" // the guess is wrong: valid UTF-8 is recognised before
+		return "" // the guess is wrong, because valid UTF-8 was recognised before
 	}
 	return name
 }
 
-// Text returns Body in UTF-8, without a byte order mark. Bytes without a meaning in the charset become as many U+FFFD as in
-// browsers (in UTF-8 one for each maximal subpart, Unicode Standard section 3.9); in ISO-2022-JP their number may differ. A body
-// that is UTF-8 already is not copied. The error says that the charset is not in the Encoding Standard; a body that is not text is
-// returned unchanged.
+// Text returns Body in UTF-8, without a byte order mark. Bytes without a meaning in the charset become as many U+FFFD as in browsers (in
+// UTF-8 one for each maximal subpart, Unicode Standard section 3.9); in ISO-2022-JP their number may differ. A body in UTF-8 is not
+// copied, and a body that is not text is returned unchanged. Text returns an error if the charset is not in the Encoding Standard.
 func (p *Page) Text() ([]byte, error) {
 	if p.text != nil {
 		return p.text, nil
@@ -218,9 +217,9 @@ func toUTF8(charset string, body []byte) ([]byte, error) {
 	case utf16LE:
 		body = wholePairs(bytes.TrimPrefix(body, []byte("\xff\xfe")), 1)
 	case "gbk":
-		charset = "gb18030" // decodes all of gbk (Encoding Standard section 10.1.1)
+		charset = "gb18030" // gb18030 contains all characters of gbk (Encoding Standard section 10.1.1)
 	case "iso-8859-8-i":
-		charset = "iso-8859-8" // the same charset with another text direction
+		charset = "iso-8859-8" // differs only in its text direction
 	}
 	e, err := htmlindex.Get(charset)
 	if err != nil {
@@ -238,8 +237,8 @@ func toUTF8(charset string, body []byte) ([]byte, error) {
 	return text, err
 }
 
-// wholePairs shortens UTF-16 that ends in a lead surrogate and half of the code unit after it: it removes the half unit, because
-// both together become one U+FFFD (Encoding Standard section 14.2.1). high is the position of the higher byte in a pair.
+// wholePairs shortens UTF-16 that ends in a lead surrogate and half of the code unit after it: it removes the half unit, because both
+// together become one U+FFFD (Encoding Standard section 14.2.1). high is the index of the more significant byte in a pair.
 func wholePairs(body []byte, high int) []byte {
 	if n := len(body); n >= 3 && n%2 == 1 && body[n-3+high]&0xfc == 0xd8 {
 		return body[:n-1]

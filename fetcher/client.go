@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Client makes the requests that a Gate permits. The order of calls on which politeness depends is only here: Next returns the URL
-// to request, Resolve finds its address, Admit decides, Fetch makes the request, and Report ends every Permit, whatever the
+// Client makes the requests that a Gate permits. Only the Client implements the order of calls on which politeness depends: Next returns
+// the URL to request, Resolve finds its address, Admit decides, Fetch makes the request, and Report ends every Permit, whatever the
 // outcome. A Client is safe for concurrent use as long as its fields are not changed.
 type Client struct {
 	Gate    *politeness.Gate
@@ -21,13 +21,13 @@ type Client struct {
 		Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 		Fetch(ctx context.Context, p politeness.Permit) (*Page, error)
 	}
-	// Poster submits the forms of Login if Fetcher has no method Post, such as one that wraps another Fetcher. nil: forms cannot be
-	// submitted then.
+	// Poster submits the forms of Login if Fetcher has no method Post, for example because it wraps another Fetcher. nil: such a Fetcher
+	// cannot submit forms.
 	Poster Poster
-	// KeepRobots is called with every response to a request for a robots.txt, or for a document with the Purpose Terms, to store its body.
-	// It is called before the Gate and the ledger get the response, so that a restarted process has the body for every ledger entry. After
-	// an error, which Try returns, the request counts as aborted and its response is not used. It is called by several goroutines at once
-	// if Try is. nil: nothing is kept.
+	// KeepRobots is called with every response to a request for a robots.txt, or for a document with the Purpose Terms, to store its
+	// body. It is called before the Gate and the ledger get the response, so that a restarted process has the body for every ledger
+	// entry. After an error, which Try returns, the request counts as aborted and its response is not used. If several goroutines call
+	// Try, KeepRobots is called concurrently. nil: nothing is stored.
 	KeepRobots func(p *Page) error
 	// Admitted is called between Admit and Fetch, with the URL of the Request and the Permit for that URL or for the
 	// robots.txt that it needs. nil: nothing is called.
@@ -39,19 +39,18 @@ type Client struct {
 // Answer is the outcome of one request.
 type Answer struct {
 	Permit politeness.Permit // Permit of the request, with URL and Purpose
-	Addr   netip.Addr        // of the requested host
+	Addr   netip.Addr        // address of the requested host
 	Page   *Page             // nil if Err is set
-	Err    error             // the Fetcher's error: there is no page. Also set, with ReasonLedger, if the outcome was not recorded
-	// Aborted is set if Err was caused on this side: the context ended, or nothing was sent. Such an error says nothing
-	// about the host.
+	Err    error             // the error of Fetch; or an error with ReasonLedger, if the outcome could not be recorded
+	// Aborted is set if the crawler caused Err: the context ended, or nothing was sent. Such an error says nothing about the host.
 	Aborted bool
-	// TurnLost is set if the Permit's turn among other crawls was lost during the request (politeness.Turn.Held). The response may
-	// be incomplete for that reason, and the request must be repeated.
+	// TurnLost is set if the crawl lost its turn among crawls that share the host (politeness.Turn.Held) during the request. The response
+	// may be incomplete for that reason, and the request must be repeated.
 	TurnLost bool
 	Ready    time.Time // when the host of the Request's URL may be requested again
 }
 
-// drop discards the response to a request whose outcome is not in the ledger.
+// drop discards the response to a request whose outcome could not be recorded in the ledger.
 func (a *Answer) drop(lost error) {
 	e := &Error{Phase: PhaseBody, Reason: ReasonLedger, Err: lost, Ended: time.Now()}
 	if a.Page != nil {
@@ -70,10 +69,10 @@ func (a *Answer) status() int {
 
 // LookupError reports that no address was found for a host.
 type LookupError struct {
-	URL weburl.URL // a URL of that host: the one that the Gate returned
-	// Ready is the time from which another attempt may succeed. It is zero if none will, or if nothing was requested.
+	URL weburl.URL // URL that the Gate wanted to be requested
+	// Ready is the time from which another attempt may succeed. It is zero if no attempt will succeed, or if no look-up was made.
 	Ready time.Time
-	Err   error // the Fetcher's error
+	Err   error // error of Resolve
 }
 
 func (e *LookupError) Error() string { return e.Err.Error() }
@@ -85,8 +84,9 @@ func (e *LookupError) Unwrap() error { return e.Err }
 var ErrKeepRobots = errors.New("robots.txt is not kept")
 
 // Try makes at most one request for r.URL: for the URL itself, or for the robots.txt that it needs first: see Answer.Permit. It sets
-// r.Addr, and r.Next if it is zero. An error means that nothing was requested: *[politeness.NotYet] with the time to try again,
-// *[politeness.Denied], which is final for the URL, or *[LookupError]; with [ErrKeepRobots] the crawl cannot continue.
+// r.Addr, and r.Next if it is zero. It returns an error if it made no request: *[politeness.NotYet] with the time to try again,
+// *[politeness.Denied], which is final for the URL, or *[LookupError]. After an error that wraps [ErrKeepRobots] the crawl cannot
+// continue.
 func (c *Client) Try(ctx context.Context, r politeness.Request) (*Answer, error) {
 	if r.Next.IsZero() {
 		r.Next = c.Gate.Next(r.URL)
@@ -110,7 +110,7 @@ func (c *Client) step(ctx context.Context, r politeness.Request) (_ *Answer, err
 	defer release()
 	a.Page, a.Err = c.Fetcher.Fetch(held, a.Permit)
 	a.TurnLost = held.Err() != nil && ctx.Err() == nil
-	if p := a.Page; p != nil && !p.Challenged { // for any Fetcher
+	if p := a.Page; p != nil && !p.Challenged { // here, so that Wall is set for any Fetcher
 		p.Wall = challenge.Of(p.Status, p.Header, p.Body)
 	}
 	reply := replyOf(a)
@@ -155,8 +155,8 @@ func (c *Client) Locate(ctx context.Context, r politeness.Request) (netip.Addr, 
 	return addr, c.unresolved(ctx, r, err)
 }
 
-// unresolved reports a failed look-up to the Gate if another one may succeed. A look-up that was aborted or refused, or for which
-// this machine had no resources, is not reported, because it says nothing about the host.
+// unresolved returns the error for a failed look-up. It reports the look-up to the Gate if another one may succeed, but not if it was
+// aborted or refused, or if this machine lacked resources for it, because that says nothing about the host.
 func (c *Client) unresolved(ctx context.Context, r politeness.Request, err error) error {
 	failed := &LookupError{URL: r.Next, Err: err}
 	if ctx.Err() == nil && temporary(err) && ReasonOf(err) != ReasonNoResources {
@@ -165,7 +165,8 @@ func (c *Client) unresolved(ctx context.Context, r politeness.Request, err error
 	return failed
 }
 
-// temporary reports whether another attempt may succeed. Errors of other Fetchers tell it by a method, like net.Error.
+// temporary reports whether another attempt may succeed. Errors of custom Fetchers have a Temporary method for this, like those of
+// package net.
 func temporary(err error) bool {
 	var t interface{ Temporary() bool }
 	return errors.As(err, &t) && t.Temporary()
@@ -189,7 +190,7 @@ func replyOf(a *Answer) politeness.Reply {
 }
 
 // Get requests a URL, after its robots.txt. It waits until each request is allowed. The Page is the response, whatever its status;
-// redirects are not followed. The error is that of [Client.Try] or of the Fetcher, or the context's cause.
+// redirects are not followed. Get returns the error of [Client.Try] or of the Fetcher, or the cause of the context.
 func (c *Client) Get(ctx context.Context, u weburl.URL, why politeness.Purpose) (*Page, error) {
 	for {
 		a, err := c.await(ctx, politeness.Request{URL: u, Next: c.Gate.Next(u), Purpose: why})
@@ -202,9 +203,9 @@ func (c *Client) Get(ctx context.Context, u weburl.URL, why politeness.Purpose) 
 	}
 }
 
-// Robots requests the robots.txt of u's origin and follows its redirects, unless the Gate already knows the rules. It waits until
-// each request is allowed. It stops at the first response without rules: the error is then the Fetcher's, or nil if there is a
-// status, which is in Source.Status of the returned state.
+// Robots requests the robots.txt of u's origin and follows its redirects, unless the Gate already knows the rules. It waits until each
+// request is allowed. It stops at the first request that yields no rules: it then returns the Fetcher's error or, if there was a
+// response, the response's status in Source.Status of the returned state.
 func (c *Client) Robots(ctx context.Context, u weburl.URL) (politeness.OriginInfo, error) {
 	for {
 		next, known := c.Gate.Next(u), c.Gate.Origin(u)
@@ -226,7 +227,7 @@ func (c *Client) Robots(ctx context.Context, u weburl.URL) (politeness.OriginInf
 	}
 }
 
-// await makes the request for r.Next, or waits until it may be made and returns nil.
+// await makes the request for r.Next. If the request must wait, await waits for that time and returns nil.
 func (c *Client) await(ctx context.Context, r politeness.Request) (*Answer, error) {
 	a, err := c.step(ctx, r)
 	var wait *politeness.NotYet

@@ -41,7 +41,7 @@ const (
 	defaultDNSTTL         = 5 * time.Minute
 	defaultDNSNegativeTTL = 30 * time.Second
 
-	DefaultMaxIdle         = 2048 // about 32 KB each
+	DefaultMaxIdle         = 2048 // connections of about 32 KB each
 	defaultIdleConnTimeout = 90 * time.Second
 
 	defaultAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -52,8 +52,8 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// UseNetwork replaces the network: dial makes connections (DialContext), names looks up host names (Resolver), and roots verify
-// certificates (RootCAs). Its form is that of crawltest.Web.Apply.
+// UseNetwork replaces the network: dial makes connections (DialContext), names looks up host names (Resolver), and roots verifies
+// certificates (RootCAs). crawltest.Web.Apply calls it.
 func (c *Config) UseNetwork(
 	dial func(ctx context.Context, network, addr string) (net.Conn, error),
 	names interface {
@@ -64,24 +64,24 @@ func (c *Config) UseNetwork(
 	c.DialContext, c.Resolver, c.RootCAs = dial, names, roots
 }
 
-// Config configures a [Fetcher]. The zero value is safe: every zero field means its default. Limits can be changed, but not
-// switched off.
+// Config configures a [Fetcher]. The zero value is safe: a field that is zero has its default. Limits can be changed, but not switched
+// off.
 type Config struct {
-	// Time limits. Each one ends one phase; FetchTimeout ends the whole fetch, all phases included. Time spent in the
-	// DNS belongs to Resolve and is not part of a fetch.
+	// Time limits, with the reason codes of errors. Each limits one phase; FetchTimeout limits the whole fetch. Time spent in the DNS
+	// belongs to Resolve and is not part of a fetch.
 	DNSTimeout       time.Duration // one look-up; "dns_timeout"
-	ConnectTimeout   time.Duration // TCP, and a proxy's answer; "connect_timeout"
+	ConnectTimeout   time.Duration // a TCP connection, and a proxy's response; "connect_timeout"
 	TLSTimeout       time.Duration // the handshake; "tls_timeout"
-	FirstByteTimeout time.Duration // from the request to the answer's first byte; "header_timeout"
-	IdleTimeout      time.Duration // between two bytes of an answer; "idle_timeout"
-	FetchTimeout     time.Duration // "fetch_timeout"
+	FirstByteTimeout time.Duration // from the request to the first byte of the response; "header_timeout"
+	IdleTimeout      time.Duration // between two bytes of a response; "idle_timeout"
+	FetchTimeout     time.Duration // the whole fetch; "fetch_timeout"
 	// MinRate is the minimum number of bytes per second at which a body must arrive, measured over each five seconds; the reason
 	// code is "slow". 0: no limit.
 	MinRate int64
 
-	// Sizes, in bytes unless stated otherwise.
-	MaxHeader        int // header section of the response, including those of informational responses
-	MaxHeaderFields  int // fields of the header section
+	// Limits of sizes, in bytes unless stated otherwise.
+	MaxHeader        int // header section of a response, including informational responses
+	MaxHeaderFields  int // number of fields of the header section
 	MaxInformational int // responses with status 1xx before the final one. 0: 20
 	MaxBody          int // body of a page after decoding
 	MaxRobots        int // body of a robots.txt after decoding (RFC 9309 section 2.5: at least 500 KiB)
@@ -94,13 +94,13 @@ type Config struct {
 	// MaxRatio is the maximum number of bytes to which one byte on the wire may decode, beyond the first 1 MiB; the reason code is
 	// "ratio". 0: only MaxBody applies.
 	MaxRatio int
-	// Wanted reports whether a page's body of this media type is needed. A body that it rejects is read up to UnwantedLimit, and
-	// then the connection is closed. It is called from many goroutines, but not for resources that a page needs to be rendered.
-	// nil: everything is wanted.
+	// Wanted reports whether a page's body of this media type is needed. Of a body that it rejects, only UnwantedLimit bytes are read,
+	// and the connection is closed. It is called from many goroutines. It is not called for resources of rendered pages. nil: everything
+	// is wanted.
 	Wanted func(contentType string) bool
 	// Reserve is called before n further bytes of memory are allocated for a body, beyond its first 64 KiB, with the context of its
-	// Fetch. It may wait until memory is available: time limits are suspended until it returns. Its error ends the fetch with
-	// ReasonCanceled. nil: memory is always available.
+	// Fetch. It may wait until memory is available: time limits are suspended until it returns. If it returns an error, the fetch ends
+	// with ReasonCanceled. nil: memory is always available.
 	Reserve func(ctx context.Context, n int) error
 
 	// Names and addresses.
@@ -111,28 +111,28 @@ type Config struct {
 	// AllowAddresses are ranges that are exempt from the address guard.
 	AllowAddresses []netip.Prefix
 	// AllowPorts are exempt from the port check. Browsers make no HTTP requests to the ports of the Fetch Standard (section "Port
-	// blocking"), such as 22, 25 and 6000, because another service is expected there, and neither does the Fetcher. The check
-	// applies to all URLs, including seeds, but not to the proxy's own port.
+	// blocking"), such as 22, 25 and 6000, because other services are expected there. The Fetcher makes none either. The check applies to
+	// all URLs, including seeds, but not to the proxy's own port.
 	AllowPorts []uint16
-	// Listeners are addresses on which this process itself serves something that must not be crawled, such as the page that shows
-	// the crawl. The Fetcher never connects to them, whatever the other fields allow: neither for a link nor for a name that
-	// resolves to them nor for a seed. An unspecified address stands for all addresses of this machine.
+	// Listeners are addresses at which this process itself serves pages that must not be crawled, such as those that show the crawl. The
+	// Fetcher never connects to them, whatever the other fields allow: neither for a link nor for a name that resolves to them nor for a
+	// seed. An unspecified address stands for all addresses of this machine.
 	Listeners []netip.AddrPort
-	// AllowHosts reports whether the operator named a host, such as a seed. Such a host may have an address that the guard rejects.
-	// An IP literal is exempt itself. If the guard rejects all addresses of a name's first look-up, the name is pinned to these
-	// addresses, and exempt only for them. A name that is public at first is never exempt. If a look-up returns some public
-	// addresses, only those are used. The Fetcher remembers one look-up for each name that is allowed here. AllowHosts is called
-	// from many goroutines. nil: no host is exempt.
+	// AllowHosts reports whether the operator named a host, such as a seed. Such a host may have an address that the guard rejects. An IP
+	// literal is exempt. If the guard rejects all addresses of a name's first look-up, the name is pinned to these addresses, and exempt
+	// only for them. A name that is public at first is never exempt. If a look-up returns any public addresses, only those are used. The
+	// Fetcher remembers one look-up for each name that is allowed here. AllowHosts is called from many goroutines. nil: no host is
+	// exempt.
 	AllowHosts func(hostname string) bool
-	// Pin keeps the first look-ups of the names of AllowHosts beyond the life of the Fetcher, so that a later look-up cannot pin
-	// other addresses. It is called after this Fetcher's first look-up of a name, with the addresses to pin (none if one was
-	// public). It returns the addresses to which the name is pinned: those passed in the first call for the name by any Fetcher.
-	// Its error becomes ReasonPin. It is called from many goroutines, but never concurrently for the same name. nil: pins end with
-	// the Fetcher.
+	// Pin keeps the first look-ups of the names of AllowHosts beyond the life of the Fetcher, so that a later look-up cannot pin other
+	// addresses. It is called after this Fetcher's first look-up of a name, with the addresses to pin (none if one was public). It
+	// returns the addresses to which the name is pinned: those of the first call for the name, by whatever Fetcher. If it returns an
+	// error, the fetch fails with ReasonPin. It is called from many goroutines, but never concurrently for the same name. nil: pins end
+	// with the Fetcher.
 	Pin func(ctx context.Context, hostname string, private []netip.Addr) ([]netip.Addr, error)
 
 	// Connections.
-	DialContext     func(ctx context.Context, network, addr string) (net.Conn, error) // nil: the system's TCP; addr is ip:port, or the proxy's host:port
+	DialContext     func(ctx context.Context, network, addr string) (net.Conn, error) // nil: system's TCP; addr is ip:port, or the proxy's host:port
 	LocalAddr       netip.Addr                                                        // local address to bind to; names then resolve to its family only
 	Proxy           *url.URL                                                          // http, https or socks5; see the package comment
 	RootCAs         *x509.CertPool                                                    // nil: the system's
@@ -141,8 +141,8 @@ type Config struct {
 	MaxIdle         int           // connections kept open for later requests, to all hosts together
 	IdleConnTimeout time.Duration // time after which idle connections are closed. 0: 90 seconds
 
-	// Header fields of a request besides Host, User-Agent and Accept-Encoding. [CheckField] says which names are reserved. If a
-	// field is set more than once, the last of these applies: Accept and AcceptLanguage, Header, Headers, Request.
+	// Header fields of a request besides Host, User-Agent and Accept-Encoding. [CheckField] says which names are reserved. If several of
+	// these settings have a field, the last of this order applies: Accept and AcceptLanguage, Header, Headers, Request.
 	Accept         string      // "": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 	AcceptLanguage string      // such as "de, en;q=0.8" (RFC 9110 section 12.5.4). "": not sent
 	Header         http.Header // sent to every site: must not contain secrets
@@ -151,18 +151,18 @@ type Config struct {
 	// without them, a site that requires a login responds with 401, which means that there are no rules (RFC 9309 section 2.3.1.3).
 	// Archives mask the values, and no other output contains them.
 	Headers Headers
-	// Request returns further fields for one request. It is called for every request, including those for a robots.txt and for the
-	// target of a redirect, with the requested URL and the context of its fetch. Its fields are treated like those of Headers. If
-	// it returns an error, nothing is sent and the request fails with ReasonHeader; it is tried again later if the error has a
-	// method Temporary() bool that returns true. Request is called from many goroutines. nil: there are no such fields.
+	// Request returns further fields for one request. It is called for every request, including those for a robots.txt and for the target
+	// of a redirect, with the requested URL and the context of its fetch. Its fields are treated like those of Headers. If it returns an
+	// error, nothing is sent and the request fails with ReasonHeader; it is tried again later if the error has a method Temporary() bool
+	// that returns true. Request is called from many goroutines. nil: no further fields.
 	Request func(ctx context.Context, u weburl.URL) (http.Header, error)
 	// Cookies makes the Fetcher keep cookies, within the limits of this package, and return each only to the origin that set it. It
 	// is off by default.
 	Cookies bool
-	// Jar holds the cookies, so that several Fetchers share them, or a process continues with those of an earlier one. Setting it
-	// turns cookies on. nil: with Cookies, the Fetcher makes a Jar for itself.
+	// Jar holds the cookies. With a Jar, several Fetchers can share cookies, or a process can continue with those of an earlier process.
+	// Setting it turns cookies on. nil: with Cookies, the Fetcher makes a Jar for itself.
 	Jar *Jar
-	// Signer signs requests, as *identity.Requests does. nil: no request is signed.
+	// Signer signs requests; identity.Requests is one. nil: no request is signed.
 	Signer Signer
 
 	// Record stores the bytes sent and received in Page.Raw. Requests are then made by HTTP/1.1 only, because an HTTP/2 message has
@@ -172,9 +172,9 @@ type Config struct {
 
 // Signer signs requests (RFC 9421) so that sites can tell who makes them. It is called by many goroutines at once.
 type Signer interface {
-	// Sign may add fields to the header of a GET request that is about to be sent. keyID names the key; it is "" if the request is
-	// not signed. answered, if it is not nil, is called with the response if there is one. It reports whether the response requests
-	// a signature, so that the URL must be requested again: see Page.Challenged.
+	// Sign may add fields to the header of a GET request that is about to be sent. keyID names the key; it is "" if the request is not
+	// signed. answered may be nil. Otherwise it is called with the response, if there is one, and reports whether the response requests a
+	// signature, so that the URL must be requested again: see Page.Challenged.
 	Sign(u weburl.URL, h http.Header) (keyID string, answered func(status int, h http.Header) (again bool))
 }
 
@@ -216,7 +216,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// maxTerms is the maximum size of a document about the uses that a site allows, the same as consent.MaxDocument.
+// maxTerms is the maximum size of a document about the uses that a site allows. It equals consent.MaxDocument.
 const maxTerms = 1 << 20
 
 // limit returns the maximum size of a decoded body for this purpose.

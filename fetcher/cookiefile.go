@@ -27,19 +27,19 @@ const (
 	maxLoaded     = 5000    // number of cookies
 )
 
-// Loaded holds the numbers of cookies that [Jar.Load] found in a file.
+// Loaded counts the cookies that [Jar.Load] found in a file.
 type Loaded struct {
-	Cookies int // now in the Jar
-	Expired int // left out because they have expired
+	Cookies int // cookies that were added to the Jar
+	Expired int // cookies that were left out because they have expired
 }
 
-// Load adds the cookies of a file in Netscape's format (cookies.txt), as curl, wget and extensions of browsers write it, of at most
-// 1 MiB. A cookie is sent as the file says: to one host or to a domain, below its path, only by https or not, until it expires. The
-// format has no ports, so the cookie is sent to the default ports of http and https, and to those of the URLs in at. A response
-// changes such a cookie if it names the same domain and path.
+// Load adds the cookies of a file in Netscape's format (cookies.txt), as curl, wget and extensions of browsers write it, of at most 1
+// MiB. A cookie is sent as the file says: to one host or to a domain, below its path, only by https or not, until it expires. The format
+// has no ports, so the cookie is sent to the default ports of http and https, and to those of the URLs in at. A response changes such a
+// cookie if it sets one with the same name, domain and path.
 //
-// The error names the invalid line and the reason, but contains nothing of the file's contents. The Jar is unchanged then. A file
-// without a cookie is an error, too.
+// If a line is invalid, Load returns an error with its number and the reason, but without any content of the file, and does not change
+// the Jar. A file without a cookie is an error, too.
 func (j *Jar) Load(r io.Reader, at ...weburl.URL) (Loaded, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxCookieFile+1))
 	if err != nil {
@@ -70,7 +70,7 @@ func (j *Jar) Load(r io.Reader, at ...weburl.URL) (Loaded, error) {
 	return n, nil
 }
 
-// put adds or replaces a loaded cookie.
+// put adds a loaded cookie, or replaces the one with the same name, domain and path.
 func (j *Jar) put(c cookie) {
 	list := slices.DeleteFunc(j.loaded[c.Domain], c.isNamed)
 	j.loaded[c.Domain] = append(list, c)
@@ -81,7 +81,7 @@ func (c *cookie) isNamed(other cookie) bool {
 	return c.Name == other.Name && c.Path == other.Path && c.Wide == other.Wide
 }
 
-// loadedFor returns the loaded cookies for a request, except those whose names its origin has set itself.
+// loadedFor returns the loaded cookies for a request, except cookies whose names its origin has set itself.
 func (j *Jar) loadedFor(origin, path string, own *cookieSite) (list []cookie) {
 	host, secure, ok := j.takes(origin)
 	if !ok {
@@ -102,7 +102,7 @@ func (s *cookieSite) has(name, path string) bool {
 	return s != nil && slices.ContainsFunc(s.cookies, func(c cookie) bool { return c.Name == name && pathMatch(path, c.Path) })
 }
 
-// takes returns the host of an origin to which loaded cookies may be sent, and whether its scheme is secure.
+// takes returns the host of an origin, and whether its scheme is secure. ok is false if loaded cookies may not be sent to it.
 func (j *Jar) takes(origin string) (host string, secure, ok bool) {
 	u, err := url.Parse(origin)
 	if err != nil || u.Port() != "" && !j.hosts[u.Host] {
@@ -111,7 +111,8 @@ func (j *Jar) takes(origin string) (host string, secure, ok bool) {
 	return u.Hostname(), u.Scheme == "https", true
 }
 
-// renew changes the loaded cookie that a response's cookie replaces, and reports whether there is one.
+// renew replaces a loaded cookie by the cookie of a response if both have the same name, domain and path. It reports whether there is
+// such a cookie.
 func (j *Jar) renew(origin string, c cookie, now time.Time) bool {
 	host, secure, ok := j.takes(origin)
 	if !ok || len(j.loaded) == 0 {
@@ -162,8 +163,8 @@ func parseCookieFile(b []byte) ([]cookie, error) {
 	return all, nil
 }
 
-// parseCookieLine reads a domain, TRUE if the cookie is also for its subdomains, a path, TRUE for https only, seconds since 1970, a
-// name and a value. Its errors contain no field, because in a file of another kind any field may be a secret.
+// parseCookieLine parses a line: a domain, TRUE if the cookie is also for its subdomains, a path, TRUE for https only, seconds since
+// 1970, a name and a value. Its errors contain no field, because in a file of another kind any field may be a secret.
 func parseCookieLine(line string) (c cookie, err error) {
 	f := strings.Split(line, "\t")
 	if len(f) == 6 {
@@ -217,7 +218,7 @@ func boolean(s string) (bool, error) {
 	return false, errors.New("not a boolean")
 }
 
-// cookieDomain returns a domain in the form used in URLs.
+// cookieDomain returns a domain in the form that URLs have.
 func cookieDomain(s string) (string, error) {
 	s = strings.TrimPrefix(s, ".")
 	if s == "" || strings.ContainsAny(s, "/?#@:[] \\") {
@@ -236,8 +237,8 @@ func mayBeWide(domain string) bool {
 	return suffix != domain
 }
 
-// validCookieValue reports whether a value can be sent: servers set, and browsers return, more than RFC 6265 allows, but
-// no semicolon and no control character.
+// validCookieValue reports whether a value can be sent. Servers set and browsers return values that RFC 6265 does not allow, but none
+// with a semicolon or a control character.
 func validCookieValue(v string) bool {
 	return httpguts.ValidHeaderFieldValue(v) && !strings.Contains(v, ";")
 }

@@ -15,9 +15,9 @@ import (
 // Limits of the cookie jar.
 const (
 	maxCookies      = 50       // for one origin
-	maxCookie       = 4 << 10  // name and value
-	maxCookieHeader = 16 << 10 // sent with one request
-	maxCookieSites  = 10_000   // origins remembered; the least recently used one is forgotten
+	maxCookie       = 4 << 10  // length of name and value
+	maxCookieHeader = 16 << 10 // bytes sent with one request
+	maxCookieSites  = 10_000   // number of origins; the least recently used one is forgotten
 )
 
 // Jar keeps cookies. Cookies of responses are returned only to the origin that set them: this is stricter than RFC 6265, which
@@ -29,8 +29,8 @@ type Jar struct {
 	sites  map[string]*list.Element // of *cookieSite
 	recent *list.List
 
-	loaded  map[string][]cookie // by domain: from a file, or as changed by responses
-	hosts   map[string]bool     // host:port in addition to the default ports: loaded cookies may be sent there
+	loaded  map[string][]cookie // keyed by domain; from a file, or as responses have changed them
+	hosts   map[string]bool     // host:port to which loaded cookies may be sent, in addition to default ports
 	source  string              // SHA-256 of the file that was loaded last, in hexadecimal
 	changes uint64
 }
@@ -46,9 +46,9 @@ type cookie struct {
 	Value   cookieValue `json:"value"`
 	Path    string      `json:"path"`
 	Expires time.Time   `json:"expires,omitzero"` // zero: at the end of the crawl
-	Domain  string      `json:"domain,omitempty"` // the Domain attribute; for a loaded cookie, the domain it applies to
-	Wide    bool        `json:"wide,omitempty"`   // for the subdomains of Domain, too, not only for this host
-	Secure  bool        `json:"secure,omitempty"` // for https only
+	Domain  string      `json:"domain,omitempty"` // the Domain attribute; for a loaded cookie, the domain to which it is sent
+	Wide    bool        `json:"wide,omitempty"`   // the cookie is for the subdomains of Domain, too
+	Secure  bool        `json:"secure,omitempty"` // the cookie is for https only
 }
 
 // NewJar returns an empty Jar.
@@ -96,7 +96,7 @@ func addCookies(b *strings.Builder, cookies []cookie, path string, now time.Time
 	}
 }
 
-// store keeps the cookies of a response from origin, within the limits.
+// store stores the cookies of a response from origin, within the limits.
 func (j *Jar) store(origin, path string, setCookie []string, now time.Time) {
 	if len(setCookie) == 0 {
 		return
@@ -114,7 +114,7 @@ func (j *Jar) store(origin, path string, setCookie []string, now time.Time) {
 	}
 }
 
-// add adds an origin without cookies, and forgets the least recently used one if there are too many.
+// add adds an origin that has no cookies yet. If there are too many origins, it forgets the least recently used one.
 func (j *Jar) add(origin string) *cookieSite {
 	s := &cookieSite{origin: origin}
 	j.sites[origin] = j.recent.PushFront(s)
@@ -146,7 +146,7 @@ func (s *cookieSite) set(c cookie, now time.Time) (changed bool) {
 	return changed
 }
 
-// like reports whether two cookies are equal except for a small difference of their expiry times.
+// like reports whether two cookies are equal, apart from a small difference of their expiry times.
 func (c *cookie) like(other cookie) bool {
 	return c.Value == other.Value && c.Expires.IsZero() == other.Expires.IsZero() && c.Expires.Sub(other.Expires).Abs() < time.Hour
 }
@@ -183,8 +183,8 @@ func parseCookie(line, origin, path string, now time.Time) (cookie, bool) {
 	return c, true
 }
 
-// mayCover reports whether origin may name this Domain attribute: its own name, or a domain above it that can be
-// registered. The cookie is sent to origin alone in either case.
+// mayCover reports whether origin may set this Domain attribute: its own name, or a registrable domain above it. The cookie is sent only
+// to origin in either case.
 func mayCover(domain, origin string) bool {
 	domain = strings.ToLower(strings.TrimPrefix(domain, "."))
 	if domain == "" {

@@ -15,13 +15,13 @@ const jarSchema = "amble.cookies/1"
 // maxSaved is the maximum size in bytes of the saved cookies that responses have set.
 const maxSaved = 1 << 20
 
-// savedJar is a Jar as JSON.
+// savedJar is the JSON form of a Jar.
 type savedJar struct {
 	Schema string      `json:"schema"`
 	Source string      `json:"source,omitempty"` // the Jar's source
 	Hosts  []string    `json:"hosts,omitempty"`
 	Loaded []cookie    `json:"loaded,omitempty"`
-	Sites  []savedSite `json:"sites,omitempty"` // the most recently used first
+	Sites  []savedSite `json:"sites,omitempty"` // the most recently used site first
 }
 
 type savedSite struct {
@@ -29,7 +29,7 @@ type savedSite struct {
 	Cookies []cookie `json:"cookies"`
 }
 
-// cookieValue is the value of a cookie, which need not be UTF-8. In JSON it is in Base64.
+// cookieValue is the value of a cookie, which need not be UTF-8. Its JSON form is Base64.
 type cookieValue string
 
 func (v cookieValue) MarshalJSON() ([]byte, error) { return json.Marshal([]byte(v)) }
@@ -41,24 +41,24 @@ func (v *cookieValue) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Changes returns a number that grows with each change that should be saved. An expiry time that is extended by less than an hour
-// is not such a change.
+// Changes returns a number that grows with each change that must be saved. Extending an expiry time by less than an hour is not such a
+// change.
 func (j *Jar) Changes() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.changes
 }
 
-// Source returns the SHA-256, in hexadecimal, of the file that was loaded last, possibly by the process whose Jar was restored; ""
-// if there is none.
+// Source returns the SHA-256, in hexadecimal, of the file that was loaded last, or "". An earlier process may have loaded it, if the Jar
+// was restored.
 func (j *Jar) Source() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.source
 }
 
-// Save returns all cookies that have not expired, including those without an expiry time, as JSON. They are secrets, to be kept
-// like passwords. Of the cookies that responses have set, it returns at most 1 MiB, the most recently used.
+// Save returns all cookies that have not expired, including those without an expiry time, as JSON. They are secrets and must be protected
+// like passwords. Of the cookies that responses have set, Save returns at most 1 MiB, the most recently used ones.
 func (j *Jar) Save() ([]byte, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -99,7 +99,7 @@ func fresh(cookies []cookie, now time.Time) (list []cookie) {
 	return list
 }
 
-// errSaved reports data that Save has not written. It does not contain the data, which may be secret.
+// errSaved is returned for data that Save has not written. It does not contain the data, which may be secret.
 var errSaved = errors.New("fetcher: cookies: not what a Jar has saved")
 
 // Restore replaces the contents of a Jar with the result of Save.

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// damaged decodes a body that is invalid in places, in a charset with several bytes per character. The decoders of x/text replace
-// invalid sequences of other lengths than browsers, and some remove the letter after them.
+// damaged decodes a body that is invalid in places, in a charset with several bytes per character. The decoders of x/text treat other
+// sequences as invalid than browsers do, and some remove the letter after such a sequence.
 type damaged struct {
 	dec     *encoding.Decoder
 	lead    func(b byte) bool // reports whether b is the first byte of a longer character
@@ -16,8 +16,8 @@ type damaged struct {
 	bad     func(rest []byte) int
 }
 
-// damagedAs returns the decoding for a damaged body in a charset. ok is false if the decoder of x/text gives the same result as
-// browsers.
+// damagedAs returns the decoding for a damaged body in a charset. ok is false if the decoder of x/text decodes such a body as browsers
+// do.
 func damagedAs(charset string, e encoding.Encoding) (d damaged, ok bool) {
 	d = damaged{dec: e.NewDecoder(), longest: 2, bad: badPair}
 	switch charset {
@@ -67,8 +67,8 @@ func (d *damaged) character(text, rest []byte) ([]byte, int) {
 	return text, 0
 }
 
-// badPair returns how many bytes become one U+FFFD if a lead byte begins no character. The byte after it is included unless it is
-// ASCII (Encoding Standard, sections 11.1.1, 12.3.1 and 13.1.1).
+// badPair returns the number of bytes that become one U+FFFD because a lead byte begins no character. The byte after the lead byte is one
+// of them unless it is ASCII (Encoding Standard, sections 11.1.1, 12.3.1 and 13.1.1).
 func badPair(rest []byte) int {
 	if len(rest) > 1 && rest[1] >= utf8.RuneSelf {
 		return 2
@@ -85,8 +85,8 @@ func badEUCJP(rest []byte) int {
 	return n
 }
 
-// badGB18030 is like badPair, for gb18030, where a digit as second byte begins a sequence of four bytes. If they have the form of a
-// character, or the text ends before that is known, all become one U+FFFD, otherwise only the first (section 10.2.1).
+// badGB18030 is like badPair, for gb18030, where a digit as second byte begins a sequence of four bytes. If the four bytes have the form
+// of a character, or the text ends too early to tell, all of them become one U+FFFD, otherwise only the first (section 10.2.1).
 func badGB18030(rest []byte) int {
 	isDigit := func(i int) bool { return i >= len(rest) || '0' <= rest[i] && rest[i] <= '9' }
 	switch {

@@ -31,8 +31,8 @@ type kind int
 
 const (
 	kindGzip    kind = iota // RFC 1952
-	kindZlib                // RFC 1950, what "deflate" means by RFC 9110 section 8.4.1.2
-	kindDeflate             // RFC 1951, which some servers send instead
+	kindZlib                // RFC 1950, which is what "deflate" means (RFC 9110 section 8.4.1.2)
+	kindDeflate             // RFC 1951, which some servers send as "deflate"
 	kindBrotli              // RFC 7932
 	kindZstd                // RFC 8878
 	kinds
@@ -44,17 +44,17 @@ var (
 	errTrailing    = errors.New("bytes after the end of the stream")
 )
 
-// decoder undoes one coding and can be reused.
+// decoder decodes one content coding. It can be used again.
 type decoder interface {
 	io.Reader
 	Reset(io.Reader) error
 }
 
-// layerBuffer is the size of the read-ahead of an encoded body, in bytes. Most pages are shorter in gzip, and decoding them in one
-// piece is cheaper.
+// layerBuffer is the size of the read-ahead of an encoded body, in bytes. Most gzip-encoded pages are shorter, and decoding a page in one
+// piece takes less time.
 const layerBuffer = 32 << 10
 
-// codecs keeps decoders and their readers for later bodies. window must be set.
+// codecs keeps decoders and their readers for use with later bodies. window must be set.
 type codecs struct {
 	window  uint64
 	idle    [kinds]sync.Pool // of decoder
@@ -94,27 +94,27 @@ func (c *codecs) reader(r io.Reader) *bufio.Reader {
 type layer struct {
 	kind kind
 	dec  decoder
-	in   *bufio.Reader // the stream it reads
+	in   *bufio.Reader // the stream that the layer reads
 }
 
 // decoding reads a body and decodes its codings. It must be closed.
 type decoding struct {
 	codecs  *codecs
-	layers  []layer // the layer next to the wire first
+	layers  []layer // the layer that reads from the wire first
 	in      *bufio.Reader
 	top     io.Reader
-	decoded string // names of the layers, as in the header
+	decoded string // names of the decoded layers, as in the header
 	note    string
 }
 
-// hints holds values that open considers in addition to the header.
+// hints holds values, besides the header, that open considers.
 type hints struct {
 	max     int  // maximum number of layers
-	sitemap bool // decompress a gzip stream even if it is not declared
+	sitemap bool // decompress a gzip stream even if the header does not declare it
 }
 
-// open puts a decoder over r for each coding, the last one first (RFC 9110 section 8.4). No layer may pass more than limit bytes to
-// the next. The error comes from the network or from this package; the decoding is never nil.
+// open puts a decoder over r for each coding, the last one first (RFC 9110 section 8.4). No layer may pass more than limit bytes to the
+// next. open returns an error of the network or of this package. The decoding is never nil.
 func (c *codecs) open(r io.Reader, codings []string, limit int, h hints) (*decoding, error) {
 	d := &decoding{codecs: c, top: r}
 	if len(codings) > h.max {
@@ -131,7 +131,7 @@ func (c *codecs) open(r io.Reader, codings []string, limit int, h hints) (*decod
 	return d, nil
 }
 
-// peekable returns the top layer as a stream that can be peeked into.
+// peekable returns the output of the last layer as a stream that can be peeked into.
 func (d *decoding) peekable(limit int) *bufio.Reader {
 	if d.in == nil {
 		top := d.top
@@ -168,7 +168,8 @@ func (d *decoding) undo(coding string, limit int) error {
 	return d.push(k, in)
 }
 
-// undoUnlabelled decompresses a body that is a gzip file by its first bytes (RFC 1952 section 2.3.1).
+// undoUnlabelled decompresses a body whose first bytes are those of a gzip file (RFC 1952 section 2.3.1), although no coding was
+// declared.
 func (d *decoding) undoUnlabelled(limit int) error {
 	in := d.peekable(limit)
 	if head, _ := in.Peek(3); !bytes.Equal(head, []byte{0x1f, 0x8b, 8}) {
@@ -208,7 +209,7 @@ func (d *decoding) unread() int {
 	return d.layers[0].in.Buffered()
 }
 
-// drain reads the body to its end, which frees the connection, and reports whether it reached that end.
+// drain reads the body to its end, so that the connection can be used again, and reports whether it reached the end.
 func (d *decoding) drain(src *source) bool {
 	if len(d.layers) == 0 {
 		return errors.Is(src.err, io.EOF)
@@ -220,7 +221,7 @@ func (d *decoding) drain(src *source) bool {
 	return errors.Is(err, io.EOF)
 }
 
-// close returns decoders and buffers for later use.
+// close puts decoders and buffers back for later use.
 func (d *decoding) close() {
 	for _, l := range d.layers {
 		_ = l.dec.Reset(noBytes{})
@@ -238,14 +239,14 @@ func (c *codecs) release(br *bufio.Reader) {
 	c.readers.Put(br)
 }
 
-// noBytes is an empty stream, which idle decoders hold instead of their last stream.
+// noBytes is an empty stream. Idle decoders hold it in place of the stream they read last.
 type noBytes struct{}
 
 func (noBytes) Read([]byte) (int, error) { return 0, io.EOF }
 func (noBytes) ReadByte() (byte, error)  { return 0, io.EOF }
 
-// bounded limits the bytes that a layer passes to the next one. The limit of the final output does not help if a layer produces
-// nothing at the end.
+// bounded limits the bytes that a layer passes to the next one. A limit of the final output does not suffice, because the last layer may
+// produce no output.
 type bounded struct {
 	r    io.Reader
 	left int
@@ -277,8 +278,8 @@ func codingsOf(h http.Header) []string {
 	return out
 }
 
-// kindOf finds a coding by its name in the IANA registry. known is false for an unregistered name, which servers send with
-// uncompressed bodies. The kind is negative for a registered coding that is not decoded.
+// kindOf finds a coding by its name in the IANA registry. known is false for an unregistered name; servers send such names with
+// uncompressed bodies. The kind is negative if the coding is registered but not supported.
 func kindOf(coding string) (k kind, known bool) {
 	switch coding {
 	case "gzip", "x-gzip":
@@ -335,7 +336,7 @@ func printable(b []byte) bool {
 	return true
 }
 
-// decodes tries to decode the beginning of a stream, for codings without a magic number.
+// decodes reports whether the beginning of a stream can be decoded. It is for codings without a magic number.
 func (c *codecs) decodes(k kind, head []byte) bool {
 	dec, err := c.decoder(k)
 	if err != nil {

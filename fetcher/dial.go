@@ -24,7 +24,7 @@ import (
 // maxProxyAnswer limits a proxy's response to CONNECT, in bytes.
 const maxProxyAnswer = 16 << 10
 
-// attempt is one attempt to get a connection for a Grant. Each step is a phase with its own time limit.
+// attempt is one attempt to connect for a Grant. Each step is a phase with its own time limit.
 type attempt struct {
 	f       *Fetcher
 	grant   politeness.Grant
@@ -32,10 +32,10 @@ type attempt struct {
 	url     weburl.URL
 	watch   *watch
 	key     connKey
-	conn    conn // the result
+	conn    conn // the connection that was made
 }
 
-// dial connects to the Grant's address and to no other.
+// dial connects to the Grant's address, and to no other address.
 func (a *attempt) dial(ctx context.Context) (*conn, error) {
 	if a.grant.Begun() {
 		return nil, &Error{Phase: phaseConnect, Reason: reasonPermitInvalid, Err: politeness.ErrUsed}
@@ -67,12 +67,12 @@ func (a *attempt) dial(ctx context.Context) (*conn, error) {
 	return &a.conn, nil
 }
 
-// unconnected reacts to a failure to connect: it chooses another address for the next time, and closes idle connections if this
-// machine has no more resources.
+// unconnected handles a failure to connect: it selects another address for the next time, and closes idle connections if this machine has
+// no resources left.
 func (a *attempt) unconnected(ctx context.Context, err error) *Error {
 	fail := failure(phaseConnect, err)
 	switch cause := context.Cause(ctx); {
-	case fail.Reason == ReasonPermit: // no file descriptor became free in time
+	case fail.Reason == ReasonPermit: // no file descriptor became free before the Permit expired
 	case fail.Reason == ReasonNoResources:
 		a.f.makeRoom()
 	case cause == nil || !errors.Is(cause, context.Canceled):
@@ -81,7 +81,7 @@ func (a *attempt) unconnected(ctx context.Context, err error) *Error {
 	return fail
 }
 
-// open opens the connection below TLS, through the proxy if there is one.
+// open opens the TCP connection, through the proxy if there is one.
 func (a *attempt) open(ctx context.Context) (net.Conn, error) {
 	a.watch.enter(reasonConnectTimeout, a.f.cfg.ConnectTimeout)
 	target := net.JoinHostPort(a.grant.Addr().String(), a.url.Port())
@@ -95,20 +95,20 @@ func (a *attempt) open(ctx context.Context) (net.Conn, error) {
 	return c, err
 }
 
-// errTarget is wrapped by a proxy's error about the requested host.
+// errTarget is wrapped by the error that a proxy could not connect to the requested host.
 var errTarget = errors.New("the proxy has not connected")
 
-// proxyReason distinguishes a host that a proxy cannot reach from a proxy that cannot be used for any host.
+// proxyReason returns the reason code for an error of a proxy: the proxy cannot reach the host, or it cannot be used for any host.
 func proxyReason(err error) string {
-	// Package socks has no error type for a reply that reports an error.
+	// Package socks has no error type for a proxy's reply that reports an error.
 	if errors.Is(err, errTarget) || strings.Contains(err.Error(), "unknown error ") {
 		return ReasonProxy
 	}
 	return ReasonProxyUnusable
 }
 
-// secure adds TLS and the wire to the connection, in the order that the negotiated protocol needs, and returns the connection for
-// net/http.
+// secure adds TLS and the wire to a connection, in the order that the negotiated protocol needs. It returns the connection that net/http
+// uses.
 func (a *attempt) secure(ctx context.Context, raw net.Conn) (net.Conn, error) {
 	if a.url.Scheme() == "http" {
 		a.conn.wire = &wire{Conn: raw, h1: true}
@@ -142,7 +142,7 @@ func (f *Fetcher) client(ctx context.Context, scheme, host string, ready net.Con
 	return c, c.Reserve()
 }
 
-// handOver serves as both dialers of the Transport.
+// handOver is the dialer of the Transport, with and without TLS: it returns the connection in ctx.
 func handOver(ctx context.Context, _, _ string) (net.Conn, error) {
 	c, ok := ctx.Value(readyConn{}).(net.Conn)
 	if !ok {
@@ -160,7 +160,7 @@ func (f *Fetcher) tlsConfig(hostname string) *tls.Config {
 	return c
 }
 
-// viaProxy opens a tunnel to target, which is an address: the proxy does not resolve names.
+// viaProxy opens a tunnel to target, which is an IP address, so that the proxy does not look up names.
 func (f *Fetcher) viaProxy(ctx context.Context, target string) (net.Conn, error) {
 	p := f.cfg.Proxy
 	if p.Scheme == "socks5" {
@@ -227,7 +227,7 @@ func tunnel(c net.Conn, p *url.URL, target string) error {
 	return errors.New("the proxy answers " + resp.Status)
 }
 
-// readHead reads a header section and not one byte more: the next byte belongs to the tunnel.
+// readHead reads a header section and no byte after it, because the next byte belongs to the tunnel.
 func readHead(c net.Conn) ([]byte, error) {
 	head := make([]byte, 0, 512)
 	var b [1]byte
@@ -245,7 +245,7 @@ func readHead(c net.Conn) ([]byte, error) {
 	return head, nil
 }
 
-// forward lets the SOCKS client dial as the Fetcher does.
+// forward makes the SOCKS client connect as the Fetcher does.
 type forward struct{ f *Fetcher }
 
 func (d forward) Dial(network, addr string) (net.Conn, error) {
@@ -279,7 +279,7 @@ const descriptorPause = 100 * time.Millisecond
 
 // full reports whether err means that this process, or this machine, cannot open another file.
 func full(err error) bool {
-	var dns *net.DNSError // does not wrap other errors
+	var dns *net.DNSError // *net.DNSError does not wrap its cause
 	if errors.As(err, &dns) {
 		return strings.Contains(dns.Err, syscall.EMFILE.Error()) || strings.Contains(dns.Err, syscall.ENFILE.Error())
 	}
@@ -289,8 +289,8 @@ func full(err error) bool {
 // makeRoom closes the idle connections.
 func (f *Fetcher) makeRoom() { f.pool.closeAll() }
 
-// connect opens the connection below TLS. If no file descriptor is available, it waits for one as long as the Permit is valid, with
-// time limits suspended.
+// connect opens the TCP connection. If no file descriptor is available, it waits for one as long as the Permit is valid, with time limits
+// suspended.
 func (a *attempt) connect(ctx context.Context) (net.Conn, error) {
 	for {
 		c, err := a.open(ctx)
@@ -304,7 +304,7 @@ func (a *attempt) connect(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// awaitRoom waits before the next attempt and reports whether to make one.
+// awaitRoom waits before the next attempt to connect, and reports whether to make it.
 func (a *attempt) awaitRoom(ctx context.Context) bool {
 	defer a.watch.pause()()
 	left := time.Until(a.expires)

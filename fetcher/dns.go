@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// names caches a limited number of look-ups, and makes one look-up per name at a time.
+// names caches a limited number of look-ups. It makes one look-up of a name at a time.
 type names struct {
 	resolver Resolver
 	pins     *pins
@@ -22,7 +22,7 @@ type names struct {
 	ttl      time.Duration
 	negative time.Duration
 	size     int
-	running  sync.WaitGroup // look-ups under way
+	running  sync.WaitGroup // look-ups in progress
 
 	mu      sync.Mutex
 	entries map[string]*list.Element // of *name
@@ -34,12 +34,12 @@ type names struct {
 // name is the cache entry of one host name.
 type name struct {
 	host    string
-	addrs   []netip.Addr // the address in use first
-	err     *Error       // set instead of addresses: the name does not exist
+	addrs   []netip.Addr // addresses of the name; the one in use is first
+	err     *Error       // set if the name does not exist; there are no addresses then
 	expires time.Time
 }
 
-// flight is a look-up under way.
+// flight is a look-up in progress.
 type flight struct {
 	done   chan struct{}
 	cancel context.CancelFunc
@@ -54,10 +54,10 @@ func newNames(c *Config, p *pins, makeRoom func()) *names {
 	}
 }
 
-// Resolve returns the address to request a Permit for and to connect to: the host's IP literal, or an address of its name, IPv4
-// before IPv6, otherwise in the resolver's order. The address stays the same while the look-up is cached, unless a connection to it
-// fails: then the name's next address is used. The guard rejects addresses that are not public, unless the host is exempt
-// ([Config].AllowHosts). The error is an *[Error].
+// Resolve returns the address for which to request a Permit and to which to connect: the host's IP literal, or an address of its name,
+// IPv4 before IPv6, otherwise in the resolver's order. The address stays the same while the look-up is cached, unless a connection to it
+// fails; then the name's next address is used. The guard rejects addresses that are not public, unless the host is exempt
+// ([Config].AllowHosts). Errors are of type *[Error].
 func (f *Fetcher) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error) {
 	if u.IsZero() {
 		return netip.Addr{}, &Error{Phase: phaseDNS, Reason: reasonURL, Err: errors.New("no URL"), Ended: time.Now()}
@@ -67,7 +67,7 @@ func (f *Fetcher) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 	}
 	addr, err := f.resolve(ctx, u.Hostname())
 	if err != nil {
-		e := *err // the cached error is shared
+		e := *err // a copy, because the cached error is shared
 		e.Ended = time.Now()
 		return netip.Addr{}, &e
 	}
@@ -114,7 +114,7 @@ func (f *Fetcher) choose(host string, addrs []netip.Addr) (netip.Addr, *Error) {
 	return netip.Addr{}, &Error{Phase: phaseDNS, Reason: ReasonAddress, Err: refusal}
 }
 
-// lookup returns the cached result, or waits for a look-up: one in progress or a new one.
+// lookup returns the cached result of a look-up, or waits for a look-up that is in progress or that it starts.
 func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, *Error) {
 	n.mu.Lock()
 	if n.closed {
@@ -139,7 +139,7 @@ func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, *Error) 
 	}
 }
 
-// take starts a look-up with a time limit of its own; its waiters may leave. The caller holds n.mu.
+// take starts a look-up. It has its own time limit, so callers that wait for it may stop waiting. The caller holds n.mu.
 func (n *names) take(ctx context.Context, host string) *flight {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.timeout)
 	fl := &flight{done: make(chan struct{}), cancel: cancel}
@@ -148,7 +148,7 @@ func (n *names) take(ctx context.Context, host string) *flight {
 	return fl
 }
 
-// fly makes the look-up and wakes its waiters.
+// fly makes the look-up and wakes the callers that wait for it.
 func (n *names) fly(ctx context.Context, host string, fl *flight) {
 	defer fl.cancel()
 	addrs, err := n.ask(ctx, host)
@@ -173,14 +173,14 @@ func (n *names) fly(ctx context.Context, host string, fl *flight) {
 	close(fl.done)
 }
 
-// ask queries the resolver, and tries again while no file descriptor is available.
+// ask queries the resolver. It tries again as long as no file descriptor is available.
 func (n *names) ask(ctx context.Context, host string) ([]netip.Addr, error) {
 	var waited error
 	for {
 		addrs, err := n.resolver.LookupNetIP(ctx, "ip", host)
 		switch {
 		case waited != nil && err != nil && ctx.Err() != nil:
-			return nil, waited // the time limit ended with the pause: the resolver was not slow
+			return nil, waited // the time limit ended while waiting for a file descriptor; the resolver was not slow
 		case !full(err):
 			return addrs, err
 		}
@@ -218,7 +218,7 @@ func (n *names) get(host string, now time.Time) *name {
 	return known
 }
 
-// put caches the result of a look-up; that a name does not exist, only if it is certain. The caller holds n.mu.
+// put caches the result of a look-up. It caches that a name does not exist only if that is certain. The caller holds n.mu.
 func (n *names) put(host string, fl *flight, now time.Time) {
 	known := &name{host: host, addrs: fl.addrs, err: fl.err, expires: now.Add(n.ttl)}
 	switch {
@@ -235,7 +235,7 @@ func (n *names) put(host string, fl *flight, now time.Time) {
 	n.entries[host] = n.recent.PushFront(known)
 }
 
-// failed moves an address to which a connection failed behind the name's others.
+// failed moves an address after all others of the name, because a connection to it failed.
 func (n *names) failed(host string, addr netip.Addr) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -245,12 +245,12 @@ func (n *names) failed(host string, addr netip.Addr) {
 	}
 	known := el.Value.(*name)
 	if i := slices.Index(known.addrs, addr); i >= 0 && len(known.addrs) > 1 {
-		rest := slices.Delete(slices.Clone(known.addrs), i, i+1) // readers may hold the old slice
+		rest := slices.Delete(slices.Clone(known.addrs), i, i+1) // a copy, because readers may hold the slice
 		known.addrs = append(rest, addr)
 	}
 }
 
-// close cancels the look-ups under way and waits for them.
+// close cancels the look-ups in progress and waits for them.
 func (n *names) close() {
 	n.mu.Lock()
 	n.closed = true

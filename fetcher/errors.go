@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// Phases of an [Error] that callers distinguish.
+// Phases of an [Error] on which callers may base decisions.
 const (
 	PhaseRequest = "request" // a connection exists, but the request is not written
 	PhaseHeader  = "header"  // the request is written, but the response's header is not read
@@ -28,7 +28,7 @@ const (
 	phaseTLS     = "tls"
 )
 
-// Reasons of an [Error] that callers distinguish. The comment of Error lists all of them.
+// Reasons of an [Error] on which callers may base decisions. The comment of Error lists all reasons.
 const (
 	ReasonAddress        = "address_refused"
 	ReasonPin            = "pin_failed"
@@ -82,8 +82,8 @@ const (
 	reasonSlow     = "slow"
 )
 
-// Error describes a request without a usable response. Its reasons are stable across versions. After those marked (t) a later
-// attempt may succeed:
+// Error describes a request without a usable response. Its reasons are stable across versions. After a reason marked (t), a later attempt
+// may succeed:
 //
 //	dns_timeout         (t) no answer from the resolver within DNSTimeout
 //	dns_failure         (t) the resolver failed
@@ -123,17 +123,17 @@ const (
 //	fetch_timeout       (t) the whole fetch took FetchTimeout
 //	cut_short           (t) the connection ended before the message did
 //
-// Its phase is "dns", "connect", "tls", "request" (connected, but the request is not written), "header" (the request is written,
-// but the answer's header is not read) or "body".
+// Its phase is "dns", "connect", "tls", "request" (connected, but the request is not written yet), "header" (the request is written, but
+// the response's header is not read yet) or "body".
 type Error struct {
 	Reason string // stable code
 	Phase  string
 	Err    error // the cause
 
-	Written   time.Time // the time of the request's first byte; zero if nothing was sent
-	FirstByte time.Time // the time of the response's first byte; zero if there was none
-	Ended     time.Time // the time at which the request was given up
-	WireBytes int64     // body bytes received before the failure
+	Written   time.Time // when the first byte of the request was sent; zero if nothing was sent
+	FirstByte time.Time // when the first byte of the response arrived; zero if none did
+	Ended     time.Time // when the request was given up
+	WireBytes int64     // number of body bytes received before the failure
 }
 
 func (e *Error) Error() string {
@@ -170,13 +170,12 @@ func (e *Error) Timeout() bool {
 	return false
 }
 
-// Reply returns the failure in the form that Gate.Report takes.
+// Reply returns the failure as Gate.Report takes it.
 func (e *Error) Reply() politeness.Reply {
 	return politeness.Reply{Err: e, Written: e.Written, FirstByte: e.FirstByte, Ended: e.Ended, WireBytes: e.WireBytes}
 }
 
-// ReplyForError returns the reply to report for a Fetch that returned err. The reply is aborted if the cause is on the crawler's
-// side.
+// ReplyForError returns the reply to report for a Fetch that returned err. Reply.Aborted is set if the crawler caused the error.
 func ReplyForError(err error) politeness.Reply {
 	r := politeness.Reply{Err: err, Ended: time.Now()}
 	var e *Error
@@ -187,8 +186,8 @@ func ReplyForError(err error) politeness.Reply {
 	return r
 }
 
-// aborted reports whether the cause of a failed fetch is on the crawler's side. An error with a reason code was classified by the
-// Fetcher; only others are examined here, since limits cancel contexts, too.
+// aborted reports whether the crawler caused the failure of a fetch. The Fetcher has classified errors with a reason code. For those the
+// result is fixed; only other errors are examined, because limits cancel contexts, too.
 func aborted(err error) bool {
 	switch ReasonOf(err) {
 	case "":
@@ -199,7 +198,7 @@ func aborted(err error) bool {
 	return false
 }
 
-// ReasonOf returns the reason code of an error of this package, or "" for any other.
+// ReasonOf returns the reason code of an error of this package, or "" for any other error.
 func ReasonOf(err error) string {
 	if err == nil {
 		return ""
@@ -211,13 +210,13 @@ func ReasonOf(err error) string {
 	return ""
 }
 
-// limitError reports a limit of Config that ended a fetch. It is the cause with which the fetch's context is cancelled,
-// or is returned by a reader.
+// limitError reports that a limit of Config has ended a fetch. It is the cause with which the context of the fetch is cancelled, or a
+// reader returns it.
 type limitError struct{ reason string }
 
 func (e *limitError) Error() string { return "limit reached: " + e.reason }
 
-// failure returns err as an *Error of the phase. An error that already is one is returned unchanged.
+// failure returns err as an *Error of the phase. It returns an *Error unchanged.
 func failure(phase string, err error) *Error {
 	var known *Error
 	if errors.As(err, &known) {

@@ -31,19 +31,19 @@ type exchange struct {
 	url        weburl.URL
 	purpose    politeness.Purpose
 	validators Validators
-	form       []byte // only if a form is submitted
+	form       []byte // the form to submit; nil for a GET
 	watch      *watch
-	secret     []string // names of the header fields that only this request has
+	secret     []string // names of the header fields that are only for this request
 	keyID      string   // ID of the key that signed the request
 	answered   func(status int, h http.Header) (again bool)
 
 	conn  *conn
 	turn  *turn
-	fault atomic.Pointer[Error] // an error found by a trace hook, which net/http cannot pass on unchanged
+	fault atomic.Pointer[Error] // error of a trace hook, which net/http does not pass on unchanged
 }
 
-// run makes the request. A pooled connection that turns out to be closed before anything was written is replaced; after
-// the first byte there is no second attempt.
+// run makes the request. If a pooled connection turns out to be closed before anything was written, run uses another connection. After
+// the first byte of the request, there is no second attempt.
 func (x *exchange) run(ctx context.Context) (*Page, *Error) {
 	req, fail := x.request(ctx)
 	if fail != nil {
@@ -69,7 +69,7 @@ func (x *exchange) untouched() bool {
 	return !x.grant.Begun() && x.conn.wire.snapshot(x.turn).beginErr == nil
 }
 
-// connection finds a pooled connection to exactly this host at exactly this address, or makes one.
+// connection sets x.conn to a pooled connection to exactly this host at exactly this address, or to a new one.
 func (x *exchange) connection(ctx context.Context) error {
 	k := key(x.url, x.grant)
 	if x.conn = x.f.pool.get(k); x.conn != nil {
@@ -81,7 +81,7 @@ func (x *exchange) connection(ctx context.Context) error {
 	return err
 }
 
-// send writes the request and waits for the answer's header.
+// send writes the request and waits for the header of the response.
 func (x *exchange) send(ctx context.Context, req *http.Request) (*http.Response, error) {
 	c := &x.f.cfg
 	x.turn = &turn{
@@ -99,8 +99,8 @@ func (x *exchange) send(ctx context.Context, req *http.Request) (*http.Response,
 	return x.conn.client.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, x.trace())))
 }
 
-// trace observes what net/http decides by itself: how many informational answers it accepts, and on HTTP/2 when it
-// writes the request among other frames.
+// trace observes decisions of net/http: how many informational responses it accepts, and on HTTP/2 when it writes the request among other
+// frames.
 func (x *exchange) trace() *httptrace.ClientTrace {
 	w, t, seen := x.conn.wire, x.turn, 0
 	trace := &httptrace.ClientTrace{
@@ -119,7 +119,7 @@ func (x *exchange) trace() *httptrace.ClientTrace {
 	return trace
 }
 
-// informational checks a response with status 1xx.
+// informational returns an error if a response with status 1xx exceeds a limit.
 func (x *exchange) informational(status, seen int, read int64) error {
 	var e *Error
 	switch c := &x.f.cfg; {
@@ -160,7 +160,7 @@ func (x *exchange) receive(ctx context.Context, resp *http.Response) (*Page, *Er
 	return page, nil
 }
 
-// settle keeps the connection or closes it.
+// settle returns the connection to the pool if keep is set; otherwise it closes the connection.
 func (x *exchange) settle(resp *http.Response, keep bool) {
 	if !keep {
 		x.conn.drop()
@@ -172,7 +172,7 @@ func (x *exchange) settle(resp *http.Response, keep bool) {
 	x.f.pool.put(x.conn)
 }
 
-// measure copies the counts of the wire. The connection no longer belongs to the exchange.
+// measure copies the measurements of the wire to the page. The exchange no longer owns the connection.
 func (x *exchange) measure(page *Page) {
 	page.Written, page.FirstByte = x.turn.written, x.turn.firstByte
 	if x.turn.record != nil {
@@ -187,7 +187,7 @@ func (x *exchange) measure(page *Page) {
 	}
 }
 
-// judge returns an error for responses that are not usable.
+// judge returns an error for a response that is not usable.
 func (x *exchange) judge(resp *http.Response) *Error {
 	fields := 0
 	for _, v := range resp.Header {
@@ -214,7 +214,8 @@ func (x *exchange) page(resp *http.Response) *Page {
 	}
 }
 
-// explain finds the reason for a failure: first among the fetch's own decisions, then in the errors of the network stack.
+// explain returns the error for a failure. It looks for the cause first in decisions of the fetch itself, then in the error of the
+// network stack.
 func (x *exchange) explain(ctx context.Context, phase string, err error) *Error {
 	var t turn
 	if x.turn != nil && x.conn != nil {
@@ -240,8 +241,8 @@ func (x *exchange) explain(ctx context.Context, phase string, err error) *Error 
 	return x.stamp(fail)
 }
 
-// refine uses the state of the wire to distinguish failures for which net/http has the same error. HTTP/2 ends a connection on
-// which a much too long header section arrives, with a less specific error.
+// refine uses the state of the wire to distinguish failures for which net/http has the same error. If a header section is much too long,
+// HTTP/2 ends the connection with an unspecific error.
 func refine(reason string, t *turn, maxHeader int64, h1 bool) string {
 	switch {
 	case t.read >= maxHeader, reason == reasonMalformed && !h1 && t.read >= maxHeader/2:
@@ -254,7 +255,7 @@ func refine(reason string, t *turn, maxHeader int64, h1 bool) string {
 	return reason
 }
 
-// stamp adds the times of the exchange.
+// stamp adds the times of the exchange to e.
 func (x *exchange) stamp(e *Error) *Error {
 	out := *e
 	if x.turn != nil && x.conn != nil {

@@ -1,26 +1,27 @@
 // Package fetcher makes one GET request per Permit and limits its time, header, body and decoding. It follows no redirects and does
 // not retry: the crawler decides what to do next, and needs another Permit for it.
 //
-// [Client] makes the request that a URL needs next: the Gate names its URL, [Fetcher.Resolve] finds the address (cached DNS, and
-// the address guard), the Gate admits the request, [Fetcher.Fetch] sends it to that address and no other, and the Client reports
-// the outcome. Programs that request one URL call [Client.Get].
+// [Client] makes the request that a URL needs next: the Gate returns the URL to request, [Fetcher.Resolve] finds its address (cached DNS,
+// and the address guard), the Gate permits the request, [Fetcher.Fetch] sends it to that address and no other, and the Client reports the
+// outcome. Programs that request one URL call [Client.Get].
 //
 // # Connections
 //
-// A connection is reused only by requests to the same scheme, host, port and address, one at a time, and only if the previous
-// answer was read to its end. The Grant's Begin is called immediately before the request's first byte; if it fails, nothing is
-// written. A request is never sent a second time once a byte of it has been written.
+// A connection is reused only by requests to the same scheme, host, port and address, one at a time, and only if the previous response
+// was read to its end. The Grant's Begin is called immediately before the request's first byte; if it fails, nothing is written. A
+// request is never sent a second time once a byte of it has been written.
 //
-// net/http itself writes a line to the standard logger when a server sends more than was requested, which hostile and broken
-// servers do. Nothing else here logs; log.SetOutput silences it.
+// net/http itself writes a line to the standard logger when a server sends more than was requested, as hostile and broken servers do.
+// log.SetOutput suppresses these lines. Nothing else in this package logs.
 //
-// With a proxy, every request goes through a tunnel to the pinned address (CONNECT, or SOCKS 5), for http and https alike: the
-// proxy resolves no name, so the address guard holds behind it too. The proxy must allow tunnels to the ports that are crawled.
+// With a proxy, every request goes through a tunnel to the pinned address (CONNECT, or SOCKS 5), for http and https alike: the proxy
+// resolves no name, so the address guard also protects requests through a proxy. The proxy must allow tunnels to the ports that are
+// crawled.
 //
 // # Limits
 //
-// Each limit is a field of [Config]. A limit that is reached before the answer's header is complete results in an *[Error]; a later
-// one cuts the body, which is kept, with the reason in [Page.Truncated]. The codes are the Reason constants.
+// Each limit is a field of [Config]. If a limit is reached before the response's header is complete, Fetch returns an *[Error]. If it is
+// reached later, the body is incomplete, and [Page.Truncated] has the reason. The codes are the Reason constants.
 package fetcher
 
 import (
@@ -38,8 +39,7 @@ import (
 
 var errClosed = errors.New("fetcher closed")
 
-// Fetcher makes requests, each for one Permit. It is safe for concurrent use. Call [Fetcher.Close] when no Fetch is
-// running any more.
+// Fetcher makes requests, each for one Permit. It is safe for concurrent use. Call [Fetcher.Close] when all calls of Fetch have returned.
 type Fetcher struct {
 	cfg       Config
 	guard     *addressGuard
@@ -47,9 +47,9 @@ type Fetcher struct {
 	pins      *pins
 	pool      *pool
 	transport *http.Transport
-	tls       *tls.Config     // template for all connections
-	insecure  map[string]bool // host names
-	header    http.Header     // sent with every request
+	tls       *tls.Config     // template for the configurations of all connections
+	insecure  map[string]bool // host names whose certificates are not verified
+	header    http.Header     // header fields of all requests
 	codecs    codecs
 	buffers   buffers
 	jar       *Jar // nil if cookies are off
@@ -126,12 +126,11 @@ func newTransport(c *Config) *http.Transport {
 	}
 }
 
-// CloseIdle closes the idle connections to one host (host:port, in the form of weburl.URL.Host). It is for a host that will not be
-// requested soon.
+// CloseIdle closes the idle connections to one host (host:port, in the form of weburl.URL.Host), which will not be requested soon.
 func (f *Fetcher) CloseIdle(host string) { f.pool.closeHost(host) }
 
-// Close closes idle connections, cancels look-ups and waits for them. A Fetch or Resolve that begins later fails with
-// "closed", and one that is running closes its connection when it ends.
+// Close closes idle connections, cancels look-ups and waits for them. A Fetch or Resolve that begins later fails with "closed", and a
+// Fetch in progress closes its connection when it ends.
 func (f *Fetcher) Close() {
 	f.closed.Store(true)
 	f.pool.close()
@@ -145,9 +144,9 @@ type Validators struct {
 	LastModified string
 }
 
-// Fetch redeems p and makes its one request. It returns a Page if the answer's header was read to its end, whatever its
-// status and even if the body was cut; otherwise the error is an *[Error]. Either outcome must be reported to the Gate,
-// by [Page.Reply] or [ReplyForError]; a [Client] does that.
+// Fetch redeems p and makes its one request. It returns a Page if the response's header was read to its end, whatever the status, even if
+// the body is incomplete. Otherwise it returns an *[Error]. Both must be reported to the Gate, as [Page.Reply] or [ReplyForError]; a
+// [Client] does so.
 func (f *Fetcher) Fetch(ctx context.Context, p politeness.Permit) (*Page, error) {
 	v, _ := ctx.Value(validatorsKey{}).(Validators)
 	return f.exchange(ctx, p, v, nil)
@@ -155,13 +154,13 @@ func (f *Fetcher) Fetch(ctx context.Context, p politeness.Permit) (*Page, error)
 
 type validatorsKey struct{}
 
-// WithValidators returns a context with the validators of an earlier response, which makes the request of a Fetch conditional. A
-// response with status 304 has no body. Types that wrap a Fetcher pass the validators on, because they are in the context.
+// WithValidators returns a context with the validators of an earlier response, which makes the request of a Fetch conditional. A response
+// with status 304 has no body. Types that wrap a Fetcher pass the validators on with the context.
 func WithValidators(ctx context.Context, v Validators) context.Context {
 	return context.WithValue(ctx, validatorsKey{}, v)
 }
 
-// exchange makes the request of a Permit: with a form, a POST.
+// exchange makes the request of a Permit: a POST if form is not nil, otherwise a GET.
 func (f *Fetcher) exchange(ctx context.Context, p politeness.Permit, v Validators, form []byte) (*Page, error) {
 	started := time.Now()
 	if f.closed.Load() {
@@ -188,7 +187,7 @@ func (f *Fetcher) exchange(ctx context.Context, p politeness.Permit, v Validator
 	return page, nil
 }
 
-// notSent returns the error for a Permit or Grant that did not allow the request.
+// notSent returns the error for a Permit or Grant that does not allow the request.
 func notSent(err error) *Error {
 	e := &Error{Phase: PhaseRequest, Err: err, Ended: time.Now()}
 	switch {
@@ -202,7 +201,7 @@ func notSent(err error) *Error {
 	return e
 }
 
-// key returns the key of the exchange's connection in the pool.
+// key returns the key in the pool of a connection for u.
 func key(u weburl.URL, g politeness.Grant) connKey {
 	return connKey{scheme: u.Scheme(), host: u.Host(), addr: g.Addr()}
 }

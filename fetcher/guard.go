@@ -12,11 +12,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// errAddress is wrapped by every refusal of a [addressGuard].
+// errAddress is wrapped by the errors of an [addressGuard] that rejects an address.
 var errAddress = errors.New("fetcher: address refused")
 
-// addressGuard rejects addresses that no public web site can have: a link or a DNS response with such an address leads into a
-// private network. The zero Guard allows public addresses only. It is immutable and safe for concurrent use.
+// addressGuard rejects addresses that no public web site can have: a link or a DNS response with such an address leads into a private
+// network. The zero addressGuard allows only public addresses. It is immutable and safe for concurrent use.
 type addressGuard struct {
 	allow []netip.Prefix
 }
@@ -24,8 +24,8 @@ type addressGuard struct {
 // newGuard returns an addressGuard that allows these ranges in addition to public addresses.
 func newGuard(allow ...netip.Prefix) *addressGuard { return &addressGuard{allow: slices.Clone(allow)} }
 
-// special contains the ranges that are not globally reachable according to the IANA IPv4 and IPv6 Special-Purpose
-// Address Registries (RFC 6890), and those of multicast or without any unicast.
+// special contains the ranges that are not globally reachable according to the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC
+// 6890), and ranges of multicast or without unicast addresses.
 var special = []struct {
 	prefix netip.Prefix
 	what   string
@@ -60,9 +60,8 @@ var (
 	sixToFour = netip.MustParsePrefix("2002::/16")    // RFC 3056
 )
 
-// check returns nil if a connection to addr may be made, and otherwise an error that wraps errAddress and says why
-// not. An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is judged like the IPv4 address itself. Addresses with
-// a zone are refused.
+// check returns nil if a connection to addr may be made, and otherwise an error that wraps errAddress and says why not. An IPv4 address
+// inside an IPv6 address (mapped, NAT64, 6to4) is treated like the IPv4 address itself. Addresses with a zone are rejected.
 func (g *addressGuard) check(addr netip.Addr) error {
 	if !plain(addr) {
 		return fmt.Errorf("%w: %q is not a plain address", errAddress, addr)
@@ -75,7 +74,7 @@ func (g *addressGuard) check(addr netip.Addr) error {
 
 func plain(addr netip.Addr) bool { return addr.IsValid() && addr.Zone() == "" }
 
-// refuses returns why no connection to a plain address may be made, or "" if one may.
+// refuses returns the reason why no connection to addr, which has no zone and contains no other address, may be made, or "".
 func (g *addressGuard) refuses(addr netip.Addr) string {
 	addr = addr.Unmap()
 	for _, p := range g.allow {
@@ -86,11 +85,11 @@ func (g *addressGuard) refuses(addr netip.Addr) string {
 	return refused(addr)
 }
 
-// IsPublic reports whether a public web site can have an address. The guard refuses all others, unless [Config].AllowAddresses or
-// AllowHosts exempts them.
+// IsPublic reports whether a public web site can have this address. The guard rejects all other addresses, unless [Config].AllowAddresses
+// or AllowHosts exempts them.
 func IsPublic(addr netip.Addr) bool { return new(addressGuard).public(addr) }
 
-// refused returns why addr is not public, or "" if it is.
+// refused returns the reason why addr is not public, or "" if it is.
 func refused(addr netip.Addr) string {
 	if v4, ok := embedded(addr); ok {
 		return refused(v4)
@@ -121,15 +120,15 @@ func embedded(addr netip.Addr) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// anyPublic reports whether any of the addresses needs no exemption.
+// anyPublic reports whether the guard allows any of the addresses without an exemption.
 func (g *addressGuard) anyPublic(addrs []netip.Addr) bool {
 	return slices.ContainsFunc(addrs, g.public)
 }
 
-// public reports whether Check accepts addr, without the cost of an error that gives the reason.
+// public reports whether check accepts addr. It is faster than check, because it makes no error.
 func (g *addressGuard) public(addr netip.Addr) bool { return plain(addr) && g.refuses(addr) == "" }
 
-// check is like addressGuard.check, with the exemptions of hosts that the operator named.
+// check is like addressGuard.check, but exempts hosts that the operator named.
 func (f *Fetcher) check(host string, addr netip.Addr) error {
 	if f.guard.public(addr) || f.pins.exempt(host, addr) {
 		return nil
@@ -137,7 +136,7 @@ func (f *Fetcher) check(host string, addr netip.Addr) error {
 	return f.pins.explain(host, f.guard.check(addr))
 }
 
-// checkListeners rejects the port of a URL at an address on which this process listens. The error wraps errAddress.
+// checkListeners returns an error if this process listens at addr on the port of u. The error wraps errAddress.
 func (c *Config) checkListeners(addr netip.Addr, u weburl.URL) error {
 	if len(c.Listeners) == 0 {
 		return nil
@@ -151,7 +150,7 @@ func (c *Config) checkListeners(addr netip.Addr, u weburl.URL) error {
 	return nil
 }
 
-// reaches reports whether a connection to addr reaches a listener on own.
+// reaches reports whether a connection to addr may reach a listener at own.
 func reaches(addr, own netip.Addr) bool {
 	switch {
 	case addr == own:
@@ -173,10 +172,10 @@ func isLocal(addr netip.Addr) bool {
 	})
 }
 
-// errPort is wrapped by every refusal of a port.
+// errPort is wrapped by the errors about rejected ports.
 var errPort = errors.New("fetcher: port refused")
 
-// badPort is a port where a service other than a web server is expected. That service might interpret the request in its own
+// badPort is a port at which a service other than a web server is expected. That service might interpret an HTTP request in its own
 // protocol.
 type badPort struct {
 	port    uint16

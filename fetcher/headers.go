@@ -19,8 +19,7 @@ import (
 // origin.
 type Headers map[string]http.Header
 
-// fields returns the fields for one request that not all requests have: those of Config.Headers and of Config.Request for exactly
-// this URL.
+// fields returns the header fields that are only for this request: those of Config.Headers for its origin, and those of Config.Request.
 func (c *Config) fields(ctx context.Context, u weburl.URL) (http.Header, error) {
 	var h http.Header
 	if len(c.Headers) > 0 {
@@ -48,7 +47,7 @@ func (c *Config) fields(ctx context.Context, u weburl.URL) (http.Header, error) 
 	return all, nil
 }
 
-// addFields adds the fields that only this request has, and records their names: their values may be secrets.
+// addFields adds to h the fields that are only for this request, and records their names, because their values may be secrets.
 func (x *exchange) addFields(ctx context.Context, h http.Header) error {
 	fields, err := x.f.cfg.fields(ctx, x.url)
 	if err != nil {
@@ -62,9 +61,9 @@ func (x *exchange) addFields(ctx context.Context, h http.Header) error {
 	return nil
 }
 
-// CheckField reports why a header field must not be set for a request: because the Fetcher sets it itself, because it belongs to
-// the connection (RFC 9110 section 7.6.1), because it would hide who makes the request and from where, or because it is not valid.
-// The error names the field and never its value, which may be a secret.
+// CheckField returns an error if a header field must not be set for a request: the Fetcher sets it itself, it belongs to the connection
+// (RFC 9110 section 7.6.1), it would hide who makes the request or from where, or it is not valid. The error contains the name of the
+// field and never its value, which may be a secret.
 func CheckField(name, value string) error {
 	canonical := textproto.CanonicalMIMEHeaderKey(name)
 	switch {
@@ -80,7 +79,7 @@ func CheckField(name, value string) error {
 
 func reserved(canonical string) bool { return whyReserved(canonical) != "" }
 
-// whyReserved returns why a field cannot be set, or "" if it can.
+// whyReserved returns the reason why a field cannot be set, or "".
 func whyReserved(canonical string) string {
 	switch canonical {
 	case "User-Agent", "From":
@@ -102,7 +101,7 @@ func whyReserved(canonical string) string {
 	return ""
 }
 
-// checkFields checks header fields from the part of the Config with this name.
+// checkFields checks the header fields of the part of the Config that is named from.
 func (c *Config) checkFields(from string, h http.Header) error {
 	var errs []error
 	seen := map[string]bool{}
@@ -125,7 +124,7 @@ func (c *Config) checkFields(from string, h http.Header) error {
 	return errors.Join(errs...)
 }
 
-// checkHeader checks the fields sent to all sites, which must not be secrets.
+// checkHeader checks the fields that are sent to all sites. They must not be secrets.
 func (c *Config) checkHeader() error {
 	errs := []error{c.checkFields("Header", c.Header)}
 	for name := range c.Header {

@@ -19,11 +19,11 @@ var (
 	errNoPost = errors.New("fetcher: the Fetcher has no method Post, which a login needs")
 )
 
-// Login submits a form once, like a person who logs in: it sends a POST of the fields to u, the address to which the site's form is
-// sent. Like any request it needs a Permit, comes after u's robots.txt and obeys its rules, waits until it is allowed, and has a
-// line in the ledger, with the purpose "login". The ledger does not contain the form. The Page is the response, whatever its
-// status; redirects are not followed, and nothing is repeated. The cookies of the response are kept for later requests of the
-// Fetcher, and of other Fetchers with its Jar. The error is that of [Client.Get].
+// Login submits a form once, like a person who logs in: it sends a POST of the fields to u, the address to which the site's form is sent.
+// Like any request it needs a Permit, comes after u's robots.txt and obeys its rules, waits until it is allowed, and is recorded in the
+// ledger, with the purpose "login". The ledger does not contain the form. The Page is the response, whatever its status; redirects are
+// not followed, and nothing is repeated. The cookies of the response are kept for later requests of the Fetcher, and of other Fetchers
+// with its Jar. The errors are those of [Client.Get].
 func (c *Client) Login(ctx context.Context, u weburl.URL, form url.Values) (*Page, error) {
 	post, ok := c.Fetcher.(Poster)
 	if !ok {
@@ -42,13 +42,13 @@ type Poster interface {
 	Post(ctx context.Context, p politeness.Permit, form url.Values) (*Page, error)
 }
 
-// getter is the Fetcher of a Client.
+// getter is the interface of Client.Fetcher.
 type getter interface {
 	Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 	Fetch(ctx context.Context, p politeness.Permit) (*Page, error)
 }
 
-// submitter is a Fetcher that submits a form if the Permit is for a login.
+// submitter is a Fetcher that submits a form if the purpose of the Permit is Login.
 type submitter struct {
 	getter
 	post Poster

@@ -12,7 +12,7 @@ import (
 
 // Page is the response to one request, complete or truncated. It is not safe for concurrent use while Text or Release is called.
 //
-// A body is incomplete (Truncated) by one of these reasons:
+// A body is incomplete for one of these reasons (Truncated):
 //
 //	length         longer than the limit
 //	unwanted       Config.Wanted refuses the type
@@ -45,59 +45,60 @@ type Page struct {
 	Status      int
 	Proto       string // "HTTP/1.1", "HTTP/2.0"
 	Header      http.Header
-	Body        []byte // decoded, at most the limit
-	ContentType string // media type without parameters, lower case; sniffed if missing or impossible
-	Sniffed     bool   // ContentType was found from the body
+	Body        []byte // decoded body, at most as long as the limit
+	ContentType string // media type in lower case, without parameters; sniffed if the header's is missing or impossible
+	Sniffed     bool   // ContentType was determined from the body
 	Truncated   string // code of the reason why Body is incomplete, see Page; "" if it is complete
 	WireBytes   int64  // body bytes received, before decoding
 	Permit      politeness.Permit
 
-	Charset        string // charset of Body: the Encoding Standard's name in lower case; "" if it is not text
+	Charset        string // the Encoding Standard's name of Body's charset, in lower case; "" if Body is not text
 	CharsetFrom    string // source of Charset, see Page
-	CharsetCertain bool   // Charset was declared where declarations are binding: by BOM or in the header
+	CharsetCertain bool   // Charset is that of a BOM or of the header, which are binding
 
-	KeyID string // key that signed the request; "" if it was not signed
+	KeyID string // ID of the key that signed the request; "" if it was not signed
 	// Challenged is set if the response requests a signature that Config.Signer can make: the URL must be requested again, with
 	// another Permit. The response does not count as the site's response for the URL.
 	Challenged bool
-	// Wall names the bot wall whose challenge the response is; "" for any other response. A [Client] sets it for each Page of any
-	// Fetcher. A challenge does not count as the site's response for the URL.
+	// Wall is the name of the bot wall whose challenge the response is; "" for any other response. A [Client] sets it, whatever its
+	// Fetcher is. A challenge does not count as the site's response for the URL.
 	Wall string
 
-	Cached bool // the response is from a cache: nothing was requested, and the Permit was not redeemed
+	Cached bool // the response is from a cache: no request was made, and the Permit was not redeemed
 
 	Reused bool // the connection was used by an earlier request
 
-	Encoding string // the Content-Encoding layers undone, outermost last, as in the header: "gzip", "br, gzip"
-	Note     string // anomaly of the encoding, see Page; "" if there was none
+	Encoding string // content codings that were decoded, in the order of the header: "gzip", "br, gzip"
+	Note     string // irregularity of the content coding, see Page; "" if there was none
 	Insecure bool   // the host is one of Config.InsecureHosts: its certificate was not verified
-	Raw      *Raw   // with Config.Record
+	Raw      *Raw   // set with Config.Record
 
-	Started   time.Time // the time at which the Permit was redeemed
-	Written   time.Time // the time of the request's first byte
-	FirstByte time.Time // the time of the response's first byte
-	Ended     time.Time // the time at which the body was read or given up
+	Started   time.Time // when the Permit was redeemed
+	Written   time.Time // when the first byte of the request was sent
+	FirstByte time.Time // when the first byte of the response arrived
+	Ended     time.Time // when the body was read or given up
 
-	text    []byte // the result of Text
-	buffer  []byte // memory of Body, returned to buffers
+	text    []byte // cached result of Text
+	buffer  []byte // memory of Body, which Release returns to buffers
 	buffers *buffers
 }
 
-// Raw is an exchange as sent and received, for archives. Its slices belong to the Page's owner and stay valid after Release.
+// Raw is a request and its response as sent and received, for archives. Its slices belong to the owner of the Page and remain valid after
+// Release.
 type Raw struct {
 	// Request holds the bytes that were written. The values of Authorization and Cookie fields, and those of Config.Headers and
-	// Config.Request, are overwritten with "*", because archives are given to others. A submitted form is left out.
+	// Config.Request, are overwritten with "*", because archives may be published. A submitted form is left out.
 	Request []byte
 	// Head is the status line and header section of the final response, with the empty line after it. With Config.Cookies, the
 	// values of cookies in it are overwritten with "*".
 	Head []byte
-	// Body holds the bytes after the head, as received, before transfer coding and content coding were undone.
+	// Body holds the bytes after the head, as received, with their transfer coding and content coding.
 	Body []byte
 	// Cut is set if Body is incomplete; Page.Truncated has the reason.
 	Cut bool
 }
 
-// Reply returns the response in the form that Gate.Report takes.
+// Reply returns the response as Gate.Report takes it.
 func (p *Page) Reply() politeness.Reply {
 	return politeness.Reply{
 		Status: p.Status, Header: p.Header, Body: p.Body,
@@ -110,7 +111,7 @@ func (p *Page) Validators() Validators {
 	return Validators{ETag: p.Header.Get("ETag"), LastModified: p.Header.Get("Last-Modified")}
 }
 
-// Clone returns a copy of p that has its own Body, which stays valid after p's Release. Everything else is shared with p.
+// Clone returns a copy of p with a copy of Body, which remains valid after p.Release. Everything else is shared with p.
 func (p *Page) Clone() *Page {
 	c := *p
 	c.Body = bytes.Clone(p.Body)
@@ -118,8 +119,8 @@ func (p *Page) Clone() *Page {
 	return &c
 }
 
-// Release returns Body's memory for use by other pages. Body and the result of Text must not be used afterwards. Release is
-// optional: do not call it for a page that you keep.
+// Release makes Body's memory available to other pages. Body and the result of Text must not be used afterwards. Release is optional: do
+// not call it for a page that you keep.
 func (p *Page) Release() {
 	if p.buffers != nil && p.buffer != nil {
 		p.buffers.put(p.buffer)

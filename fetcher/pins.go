@@ -9,24 +9,23 @@ import (
 	"sync"
 )
 
-// pins records for which addresses the hosts that the operator named (Config.AllowHosts) are exempt from the guard. An
-// address literal is exempt itself. A name is pinned by its first look-up: to the addresses found if the guard refuses
-// all of them, otherwise to none, because anyone who controls a public name could later send the crawl into the
-// operator's own network.
+// pins records for which addresses the hosts that the operator named (Config.AllowHosts) are exempt from the guard. An address literal is
+// exempt. The first look-up of a name pins it: to the addresses found, if the guard rejects all of them; otherwise to none, because
+// anyone who controls a public name could later direct the crawl into the operator's own network.
 type pins struct {
 	guard *addressGuard
 	named func(hostname string) bool
 	keep  func(ctx context.Context, hostname string, private []netip.Addr) ([]netip.Addr, error)
 
 	mu    sync.Mutex
-	first map[string][]netip.Addr // by name, after its look-up; empty: exempt for no address
+	first map[string][]netip.Addr // keyed by name, after its first look-up; an empty list exempts no address
 }
 
 func newPins(c *Config, g *addressGuard) *pins {
 	return &pins{guard: g, named: c.AllowHosts, keep: c.Pin, first: map[string][]netip.Addr{}}
 }
 
-// meet pins a name if this is its first look-up. Calls for one name must not be concurrent.
+// meet pins a name to addresses if this is its first look-up. It must not be called concurrently for one name.
 func (p *pins) meet(ctx context.Context, host string, found []netip.Addr) error {
 	if p.named == nil || !p.named(host) {
 		return nil
@@ -62,7 +61,7 @@ func (p *pins) of(host string) (pinned []netip.Addr, known bool) {
 	return pinned, known
 }
 
-// exempt reports whether the guard does not apply to host at addr.
+// exempt reports whether the guard does not apply to this host at this address.
 func (p *pins) exempt(host string, addr netip.Addr) bool {
 	addr = addr.Unmap()
 	if pinned, known := p.of(host); known {
@@ -72,7 +71,7 @@ func (p *pins) exempt(host string, addr netip.Addr) bool {
 	return err == nil && literal.Unmap() == addr && p.named != nil && p.named(host)
 }
 
-// explain adds to a refusal the addresses to which the host was pinned.
+// explain adds to an error about a rejected address the addresses to which the host was pinned.
 func (p *pins) explain(host string, refusal error) error {
 	pinned, known := p.of(host)
 	if !known {

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// connKey identifies the connections that a request may use: different host names on one address do not
-// share connections, nor do different addresses of one name.
+// connKey identifies connections that a request may use. Host names at one address do not share connections, nor do the addresses of one
+// name.
 type connKey struct {
-	scheme, host string // host:port
+	scheme, host string // host is host:port
 	addr         netip.Addr
 }
 
-// conn is a connection with the client that uses it. It belongs to one exchange at a time.
+// conn is a connection and the HTTP client that uses it. It belongs to one exchange at a time.
 type conn struct {
 	key      connKey
 	wire     *wire
@@ -24,24 +24,24 @@ type conn struct {
 	insecure bool // the certificate was not verified
 	reused   bool
 	idleFrom time.Time
-	place    *list.Element // in pool.order, while idle
+	place    *list.Element // element of pool.order while the connection is idle
 }
 
-// drop closes the connection at once.
+// drop closes the connection immediately.
 func (c *conn) drop() {
 	c.wire.kill()
 	_ = c.client.Close()
 }
 
-// pool keeps connections between requests to a host. One timer closes those that were idle for too long.
+// pool keeps idle connections for later requests to the same host. One timer closes connections that have been idle for too long.
 type pool struct {
 	max  int
 	keep time.Duration
 
 	mu     sync.Mutex
-	idle   map[string][]*conn // by host:port, most recently used last; per host, so that closing one host's connections need not search all
+	idle   map[string][]*conn // keyed by host:port, so that a host's connections are found quickly; most recently used last
 	order  *list.List         // of *conn, longest idle first
-	timer  *time.Timer        // nil when nothing is idle
+	timer  *time.Timer        // nil if no connection is idle
 	closed bool
 }
 
@@ -78,7 +78,7 @@ func (p *pool) latest(k connKey) *conn {
 	return nil
 }
 
-// put keeps a connection whose last response was read to its end.
+// put puts a connection whose last response was read to its end into the pool.
 func (p *pool) put(c *conn) {
 	if c.client.Err() != nil {
 		c.drop()
@@ -138,7 +138,8 @@ func (p *pool) expire() {
 	p.timer.Reset(wait)
 }
 
-// overdue returns the connections to close at now, and the time until the next one is due; 0 if none is left.
+// overdue removes and returns the connections that must be closed at now. wait is the time until the next one must be closed, or 0 if
+// none is left.
 func (p *pool) overdue(now time.Time) (wait time.Duration, old []*conn) {
 	for el := p.order.Front(); el != nil; el = el.Next() {
 		c := el.Value.(*conn)
@@ -163,7 +164,7 @@ func (p *pool) closeHost(host string) {
 	}
 }
 
-// close closes all idle connections, and every one that is returned from now on.
+// close closes all idle connections, and every connection that is put back afterwards.
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true

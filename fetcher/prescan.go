@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// prescan looks for a META element that declares the encoding (HTML Standard section 13.2.3.2, "prescan a byte stream to determine
-// its encoding"), up to the document's body element rather than in the first 1024 bytes only. It returns "" if there is none.
+// prescan looks for a META element that declares the encoding (HTML Standard section 13.2.3.2, "prescan a byte stream to determine its
+// encoding"), not only in the first 1024 bytes, but up to the body element. It returns "" if there is none.
 func prescan(body []byte) string {
 	s := scanner{b: body}
 	for s.pos < len(s.b) {
@@ -46,7 +46,7 @@ func isTag(b []byte, open string) bool {
 	return len(b) > len(open) && bytes.EqualFold(b[:len(open)], []byte(open)) && (isSpace(b[len(open)]) || b[len(open)] == '/')
 }
 
-// text continues to the next "<" after the current byte.
+// text skips the current byte and continues to the next "<".
 func (s *scanner) text() {
 	if i := bytes.IndexByte(s.b[s.pos+1:], '<'); i >= 0 {
 		s.pos += 1 + i
@@ -55,7 +55,7 @@ func (s *scanner) text() {
 	s.pos = len(s.b)
 }
 
-// comment skips to the end of a comment; "<!-->" is one.
+// comment skips to the end of a comment. "<!-->" is a comment, too.
 func (s *scanner) comment() {
 	s.pos += 2
 	if i := bytes.Index(s.b[s.pos:], []byte("-->")); i >= 0 {
@@ -73,7 +73,7 @@ func (s *scanner) skipPast(c byte) {
 	s.pos = len(s.b)
 }
 
-// tag skips any other element's tag with its attributes.
+// tag skips the tag of an element other than META, with its attributes.
 func (s *scanner) tag() {
 	for s.pos < len(s.b) && !isSpace(s.b[s.pos]) && s.b[s.pos] != '>' {
 		s.pos++
@@ -85,9 +85,9 @@ func (s *scanner) tag() {
 	}
 }
 
-// meta returns the encoding that the META element's attributes declare.
+// meta returns the encoding that the attributes of a META element declare.
 func (s *scanner) meta() string {
-	var seen [3]bool // http-equiv, content, charset: only the first of each counts
+	var seen [3]bool // of http-equiv, content and charset, only the first occurrence counts
 	gotPragma, needPragma, charset := false, false, ""
 	for {
 		name, value, ok := s.attribute()
@@ -112,14 +112,14 @@ func (s *scanner) meta() string {
 	}
 	switch charset {
 	case utf16BE, utf16LE:
-		return utf8Name // in UTF-16 the declaration could not have been read
+		return utf8Name // the body is not UTF-16, because the declaration could be read as ASCII
 	case "x-user-defined":
 		return fallbackName
 	}
 	return charset
 }
 
-// attribute reads one attribute, its name in lower case; ok is false at the tag's end.
+// attribute reads one attribute, with its name in lower case. ok is false at the end of the tag.
 func (s *scanner) attribute() (name, value string, ok bool) {
 	for s.pos < len(s.b) && (isSpace(s.b[s.pos]) || s.b[s.pos] == '/') {
 		s.pos++
@@ -161,7 +161,7 @@ func (s *scanner) value() string {
 		start := s.pos
 		s.skipPast(q)
 		if s.b[s.pos-1] != q || s.pos == start {
-			return "" // no end: the tag is incomplete
+			return "" // the value has no end, so the tag is incomplete
 		}
 		return short(s.b[start : s.pos-1])
 	}
@@ -172,7 +172,7 @@ func (s *scanner) value() string {
 	return short(s.b[start:s.pos])
 }
 
-// short returns b in lower case, or "" if it is longer than every name and label that is looked up.
+// short returns b in lower case, or "" if it is longer than all names and labels that are looked up.
 func short(b []byte) string {
 	if len(b) > 256 {
 		return ""
@@ -240,7 +240,7 @@ func charsetByXML(body []byte) string {
 	return name
 }
 
-// charsetOfUTF16XML recognises an XML declaration that is itself written in UTF-16.
+// charsetOfUTF16XML returns the charset of a body that begins with an XML declaration in UTF-16.
 func charsetOfUTF16XML(body []byte) string {
 	switch {
 	case bytes.HasPrefix(body, []byte("<\x00?\x00x\x00")):
@@ -251,7 +251,7 @@ func charsetOfUTF16XML(body []byte) string {
 	return ""
 }
 
-// trimControls removes blanks and control characters from the beginning.
+// trimControls removes spaces and control characters from the beginning of b.
 func trimControls(b []byte) []byte {
 	return bytes.TrimLeftFunc(b, func(r rune) bool { return r <= ' ' })
 }

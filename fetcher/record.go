@@ -33,7 +33,7 @@ func (w *wire) informational(t *turn) {
 	t.record.informal++
 }
 
-// raw returns the record, split into its parts. The values of the fields in secret are masked.
+// raw returns the recorded exchange, split into its parts. It masks the values of the fields named in secret.
 func (r *recorder) raw(secret []string) *Raw {
 	rest := r.answer
 	for range r.informal {
@@ -60,7 +60,7 @@ func headLength(b []byte) int {
 	return len(b)
 }
 
-// blank overwrites the values of fields that hold secrets.
+// blank overwrites the values of the fields that contain secrets.
 func blank(request []byte, secret []string) []byte {
 	for pos := 0; pos < len(request); {
 		end := bytes.IndexByte(request[pos:], '\n')
@@ -77,7 +77,7 @@ func blank(request []byte, secret []string) []byte {
 	return request
 }
 
-// maskCookies overwrites the values of the cookies in a response: with them, a reader could act as the logged-in user.
+// maskCookies overwrites the values of the cookies that a response sets. Whoever reads them could act as the logged-in user.
 func maskCookies(head []byte) {
 	within := false
 	for pos := 0; pos < len(head); {
@@ -89,7 +89,7 @@ func maskCookies(head []byte) {
 		pos += end + 1
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		switch folded := len(line) > 0 && (line[0] == ' ' || line[0] == '\t'); {
-		case folded && within: // a continued field value, as allowed before RFC 9112
+		case folded && within: // a continuation line of a field, which HTTP allowed before RFC 9112
 			overwrite(line)
 		case !folded:
 			if within = bytes.EqualFold(name, []byte("Set-Cookie")); within {

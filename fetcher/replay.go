@@ -18,26 +18,26 @@ import (
 
 // Recorded is a response that was recorded earlier.
 type Recorded struct {
-	Addr      netip.Addr // address of the server; may be invalid
+	Addr      netip.Addr // address of the server; may be the zero Addr
 	Head      []byte     // status line and header section as received, with the empty line after it
-	Payload   []byte     // body without transfer coding, in its content coding
-	Truncated string     // why Payload is not complete: a reason code; "" if it is
+	Payload   []byte     // body without transfer coding, but with its content coding
+	Truncated string     // reason code if Payload is not complete; otherwise ""
 }
 
-// ErrNotRecorded is returned by the function given to [NewReplayer] for a URL without a recorded answer.
+// ErrNotRecorded is returned by the function given to [NewReplayer] for a URL without a recorded response.
 var ErrNotRecorded = errors.New("fetcher: there is no recorded answer")
 
-// Replayer returns recorded responses and sends nothing. It takes only Permits of a Gate with politeness.Config.Offline, which no
-// Fetcher can use to send anything. Such a Gate has no waits, so a crawl with a Replayer is as fast as its parser. Its Pages are
-// like those of a Fetcher, except for their times. It is safe for concurrent use.
+// Replayer returns recorded responses and sends nothing. It accepts only Permits of a Gate with politeness.Config.Offline, with which no
+// Fetcher can send anything. Such a Gate requires no waiting, so a crawl with a Replayer is as fast as its parser. The Pages are like
+// those of a Fetcher, except for their times. It is safe for concurrent use.
 type Replayer struct {
 	f    *Fetcher
 	find func(u weburl.URL, why politeness.Purpose) (*Recorded, error)
 }
 
-// NewReplayer makes a Replayer. It uses only the fields of c for sizes and decoding. find returns the recorded response for a URL,
-// and is called concurrently. Fetch returns find's error: an *[Error] unchanged, any other with [ReasonNotRecorded] if it wraps
-// [ErrNotRecorded], otherwise with the reason "recording_damaged". The error of NewReplayer is that of [Config.Validate].
+// NewReplayer makes a Replayer. Of c, it uses only the fields for sizes and decoding. find returns the recorded response for a URL, and
+// is called concurrently. If find returns an *[Error], Fetch returns it unchanged. For any other error, the reason is [ReasonNotRecorded]
+// if it wraps [ErrNotRecorded], otherwise "recording_damaged". NewReplayer returns the error of [Config.Validate].
 func NewReplayer(c Config, find func(u weburl.URL, why politeness.Purpose) (*Recorded, error)) (*Replayer, error) {
 	c.Reserve = nil
 	f, err := New(c)
@@ -50,15 +50,15 @@ func NewReplayer(c Config, find func(u weburl.URL, why politeness.Purpose) (*Rec
 // CloseIdle does nothing: there are no connections.
 func (*Replayer) CloseIdle(string) {}
 
-// Resolve returns an address on loopback, to which nothing is sent: the same one for the same host name.
+// Resolve returns a loopback address, to which nothing is sent. It is always the same for a host name.
 func (*Replayer) Resolve(_ context.Context, u weburl.URL) (netip.Addr, error) {
 	h := fnv.New32a()
-	_, _ = io.WriteString(h, u.Hostname()) // it never fails
+	_, _ = io.WriteString(h, u.Hostname()) // it never returns an error
 	n := h.Sum32()
 	return netip.AddrFrom4([4]byte{127, byte(n >> 16), byte(n >> 8), byte(n)}), nil
 }
 
-// Fetch uses up p and returns the recorded response for its URL. The error is an *[Error]; no reason is temporary.
+// Fetch redeems p and returns the recorded response for its URL. Errors are of type *[Error]; none is temporary.
 func (r *Replayer) Fetch(ctx context.Context, p politeness.Permit) (*Page, error) {
 	started := time.Now()
 	if err := p.Replay(); err != nil {
@@ -81,8 +81,8 @@ func (r *Replayer) page(ctx context.Context, u weburl.URL, why politeness.Purpos
 	return r.read(ctx, u, why, rec)
 }
 
-// Read returns the Page of a recorded response for a URL, with its content coding undone, its media type and its charset. The error
-// is an *[Error].
+// Read returns the Page of a recorded response for a URL, with its decoded body, its media type and its charset. Errors are of type
+// *[Error].
 func (r *Replayer) Read(ctx context.Context, u weburl.URL, rec *Recorded) (*Page, error) {
 	page, fail := r.read(ctx, u, politeness.Page, rec)
 	if fail != nil {
@@ -101,7 +101,7 @@ func (r *Replayer) read(ctx context.Context, u weburl.URL, why politeness.Purpos
 		Raw: &Raw{Head: rec.Head, Body: rec.Payload, Cut: rec.Truncated != ""}, buffers: &r.f.buffers,
 	}
 	if !page.Addr.IsValid() {
-		page.Addr, _ = r.Resolve(ctx, u) // it never fails
+		page.Addr, _ = r.Resolve(ctx, u) // it never returns an error
 	}
 	x := &exchange{f: r.f, url: u, purpose: why}
 	if _, fail := x.read(ctx, resp, page); fail != nil {
@@ -114,7 +114,7 @@ func (r *Replayer) read(ctx context.Context, u weburl.URL, why politeness.Purpos
 	return page, nil
 }
 
-// unrecorded returns Fetch's error for an error of find.
+// unrecorded returns the error of Fetch for an error of find.
 func unrecorded(err error) *Error {
 	var known *Error
 	switch {
@@ -127,10 +127,10 @@ func unrecorded(err error) *Error {
 	return &Error{Phase: PhaseRequest, Reason: reasonRecording, Err: err}
 }
 
-// response returns the recorded response in the form of net/http.
+// response returns the recorded response as a response of net/http.
 func (rec *Recorded) response() (*http.Response, error) {
 	head := rec.Head
-	if rest, ok := bytes.CutPrefix(head, []byte("HTTP/2 ")); ok { // some archives contain this
+	if rest, ok := bytes.CutPrefix(head, []byte("HTTP/2 ")); ok { // as some archives have it
 		head = append([]byte("HTTP/2.0 "), rest...)
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), nil)
@@ -146,7 +146,7 @@ func (rec *Recorded) response() (*http.Response, error) {
 	return resp, nil
 }
 
-// recordedBody reads a recorded payload. If it is incomplete, it ends like a broken connection.
+// recordedBody reads a recorded payload. If the payload is incomplete, it ends with the error of a broken connection.
 type recordedBody struct {
 	rest []byte
 	cut  bool

@@ -14,12 +14,12 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// acceptEncoding lists the codings that servers may use. decode.go also decodes deflate, which is not listed, because servers
-// disagree on its meaning (RFC 9110 section 8.4.1.2). By section 12.5.3 the order has no meaning, but some servers use the first
-// coding that they have. The order is that of the CPU time for decoding; see BenchmarkDecode.
+// acceptEncoding lists the codings that servers may use. decode.go also decodes deflate, which is not listed, because servers disagree on
+// its meaning (RFC 9110 section 8.4.1.2). By section 12.5.3 the order has no meaning, but some servers use the first coding that they
+// support. The codings are in the order of the CPU time for decoding: see BenchmarkDecode.
 const acceptEncoding = "zstd, gzip, br"
 
-// request builds the one request of an exchange.
+// request makes the request of an exchange.
 func (x *exchange) request(ctx context.Context) (*http.Request, *Error) {
 	target, err := requestTarget(x.url.Scheme(), x.url.Authority(), x.url.PathQuery())
 	if err != nil {
@@ -39,8 +39,7 @@ func (x *exchange) request(ctx context.Context) (*http.Request, *Error) {
 	}, nil
 }
 
-// constantHeader returns the fields that all requests of a Fetcher have in common. Its slices are shared and never
-// written.
+// constantHeader returns the fields that all requests of a Fetcher have. Its slices are shared and never changed.
 func constantHeader(c *Config) http.Header {
 	h := http.Header{"Accept": {c.Accept}, "Accept-Encoding": {acceptEncoding}}
 	for name, values := range c.Header {
@@ -55,7 +54,7 @@ func (x *exchange) header(ctx context.Context) (http.Header, error) {
 	h := make(http.Header, len(x.f.header)+5)
 	maps.Copy(h, x.f.header)
 	h["User-Agent"] = []string{x.grant.UserAgent()}
-	if x.purpose == politeness.Resource { // a script does not request documents
+	if x.purpose == politeness.Resource { // resources of a page are not documents
 		h["Accept"] = []string{"*/*"}
 	}
 	optional(h, "If-None-Match", x.validators.ETag)
@@ -68,16 +67,16 @@ func (x *exchange) header(ctx context.Context) (http.Header, error) {
 	}
 	if x.form != nil {
 		h["Content-Type"] = []string{"application/x-www-form-urlencoded"}
-		return h, nil // a Signer signs GET requests
+		return h, nil // without a signature: a Signer signs only GET requests
 	}
-	if x.f.cfg.Signer != nil { // last: it may sign all fields
+	if x.f.cfg.Signer != nil { // last, because a Signer may sign all other fields
 		x.keyID, x.answered = x.f.cfg.Signer.Sign(x.url, h)
 		x.grant.Sign(x.keyID)
 	}
 	return h, nil
 }
 
-// optional sets a field if it has a value. Values that were received from a server may contain anything.
+// optional sets a field if it has a value. A server may have sent the value, so it may contain anything.
 func optional(h http.Header, name, value string) {
 	if value != "" && httpguts.ValidHeaderFieldValue(value) {
 		h[name] = []string{value}

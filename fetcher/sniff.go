@@ -11,18 +11,17 @@ const (
 	typeHTML  = "text/html"
 	typeXHTML = "application/xhtml+xml"
 
-	typeBinary = "application/octet-stream" // the type is unknown
+	typeBinary = "application/octet-stream" // for bodies of unknown type
 )
 
-// IsHTML reports whether the page is for the HTML parser. The page's type decides, not its contents.
+// IsHTML reports whether the HTML parser must read the page. Its media type decides, not its content.
 func (p *Page) IsHTML() bool { return p.ContentType == typeHTML || p.ContentType == typeXHTML }
 
 // IsXHTML reports whether the page is HTML in the syntax of XML.
 func (p *Page) IsXHTML() bool { return p.ContentType == typeXHTML }
 
-// contentType returns the media type of a body according to its header, or to its first bytes if there is no usable
-// label or the label cannot be true (MIME Sniffing Standard sections 5 and 7, reduced to what decides whether a body is
-// parsed).
+// contentType returns the media type of a body from its header, or from its first bytes if the header has no usable type or one that
+// cannot be true (MIME Sniffing Standard sections 5 and 7, reduced to the types that matter for parsing).
 func contentType(h http.Header, body []byte) (mediaType string, sniffed bool) {
 	label := mediaTypeOf(h)
 	head := sniffable(h, body[:min(len(body), sniffLength)])
@@ -44,9 +43,8 @@ func contentType(h http.Header, body []byte) (mediaType string, sniffed bool) {
 	return label, false
 }
 
-// sniffable returns the beginning of a body in a form that sniffing can read: UTF-16 is turned into UTF-8, because every second
-// byte of it looks like binary data. A body with the signature of a binary format is returned unchanged, whatever its header
-// declares.
+// sniffable returns the beginning of a body in a form that can be sniffed: UTF-16 is converted to UTF-8, because every second byte of
+// UTF-16 looks like binary data. A body with the signature of a binary format is returned unchanged, whatever its header declares.
 func sniffable(h http.Header, head []byte) []byte {
 	if !looksBinary(head) {
 		return head
@@ -96,7 +94,7 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// sniff returns the type according to the first bytes alone.
+// sniff returns the media type according to the first bytes only.
 func sniff(body []byte) string {
 	if feed := sniffFeed(body); feed != "" {
 		return feed
@@ -108,7 +106,7 @@ func sniff(body []byte) string {
 	return t
 }
 
-// isBinary reports whether a sniffed type was found by a signature that no HTML document has.
+// isBinary reports whether a sniffed type has a signature with which no HTML document begins.
 func isBinary(t string) bool {
 	switch t {
 	case typeBinary, "application/pdf", "application/postscript", "application/zip",
@@ -118,8 +116,8 @@ func isBinary(t string) bool {
 	return strings.HasPrefix(t, "image/") || strings.HasPrefix(t, "audio/") || strings.HasPrefix(t, "video/") || strings.HasPrefix(t, "font/")
 }
 
-// looksBinary implements the check for servers that label everything text/plain (MIME Sniffing Standard section 7.2): a body
-// without BOM is binary if it has a binary data byte (section 3).
+// looksBinary implements the check for servers that send everything as text/plain (MIME Sniffing Standard section 7.2): a body without
+// BOM is binary if it has a binary data byte (section 3).
 func looksBinary(body []byte) bool {
 	for _, c := range body {
 		if c <= 0x08 || c == 0x0b || 0x0e <= c && c <= 0x1a || 0x1c <= c && c <= 0x1f {
@@ -136,7 +134,7 @@ func sniffBinary(body []byte) string {
 	return typeBinary
 }
 
-// sniffFeed recognises RSS and Atom that are served as HTML (MIME Sniffing Standard section 7.3).
+// sniffFeed returns the type of RSS and Atom feeds that are served as HTML (MIME Sniffing Standard section 7.3), or "".
 func sniffFeed(body []byte) string {
 	rest := bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
 	for {
@@ -161,7 +159,7 @@ func sniffFeed(body []byte) string {
 	}
 }
 
-// after returns the part of b after the first mark, or nothing if there is none.
+// after returns the part of b after the first occurrence of mark, or nothing if there is none.
 func after(b []byte, mark string) []byte {
 	_, rest, _ := bytes.Cut(b, []byte(mark))
 	return rest

@@ -20,10 +20,10 @@ type gzipMembers struct {
 	z  gzip.Reader
 	in *bufio.Reader
 
-	// The rest of a file that fits into the buffer of in, as most pages do. Reading bytes from it is faster, because no read can
-	// need more data. It is in use while peeked is not 0.
+	// The rest of the file, if all of it is in the buffer of in, as for most pages. Reading bytes from it is faster, because no read can
+	// need more data. whole is in use if peeked is not 0.
 	whole  bytes.Reader
-	peeked int // initial length of whole, which is still in the buffer of in
+	peeked int // initial length of whole; the bytes are still in the buffer of in
 }
 
 func (g *gzipMembers) Reset(r io.Reader) error {
@@ -39,7 +39,7 @@ func (g *gzipMembers) Reset(r io.Reader) error {
 	return g.member(true)
 }
 
-// member begins the next member. With ahead it first waits until the buffer of in is full, or until the stream ends.
+// member begins the next member. With ahead it first waits until the buffer of in is full or the stream ends.
 func (g *gzipMembers) member(ahead bool) error {
 	var from io.Reader = g.in
 	if ahead {
@@ -58,7 +58,7 @@ func (g *gzipMembers) member(ahead bool) error {
 	return err
 }
 
-// over removes the member that was read from whole from the buffer of in. It returns false if whole was not in use.
+// over removes the bytes that were read from whole from the buffer of in. It returns false if whole was not in use.
 func (g *gzipMembers) over() bool {
 	if g.peeked == 0 {
 		return false
@@ -68,7 +68,7 @@ func (g *gzipMembers) over() bool {
 	return true
 }
 
-// unread returns the number of bytes received and not decoded.
+// unread returns the number of bytes that were received and not decoded.
 func (g *gzipMembers) unread() int {
 	if g.peeked > 0 {
 		return g.whole.Len()
@@ -154,7 +154,7 @@ func (b *brotliStream) Read(p []byte) (int, error) {
 // zstdFrames is a zstd reader. It treats bytes after a frame as another frame.
 type zstdFrames struct {
 	*zstd.Decoder
-	any bool // some bytes were decoded
+	any bool // at least one byte was decoded
 }
 
 func (z *zstdFrames) Reset(r io.Reader) error {

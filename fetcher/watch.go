@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// rateWindow is the time that a body may be slower than Config.MinRate before it is cut.
+// rateWindow is the time for which a body may arrive more slowly than Config.MinRate before the fetch ends.
 const rateWindow = 5 * time.Second
 
-// watch ends one fetch, by cancelling its context, when a time limit is reached. One timer serves all limits; arriving
-// bytes only update the clock that it checks when it fires.
+// watch ends one fetch, by cancelling its context, when a time limit is reached. One timer serves all limits. When bytes arrive, only the
+// clock is updated, which the timer checks when it fires.
 type watch struct {
 	cancel context.CancelCauseFunc
 
 	mu    sync.Mutex
-	timer *time.Timer // nil once stopped
-	still bool        // paused
+	timer *time.Timer // nil after stop
+	still bool        // all limits are suspended
 	clock clock
 }
 
-// clock is the state of all time limits of a fetch. Its arithmetic takes the time as an argument.
+// clock is the state of all time limits of a fetch. Its methods get the time as an argument.
 type clock struct {
-	total  time.Time     // FetchTimeout
-	base   time.Time     // the beginning of limit
+	total  time.Time     // when FetchTimeout ends
+	base   time.Time     // when the current phase began
 	limit  time.Duration // limit of the current phase; 0: none
 	reason string        // reason code if limit is exceeded
 
 	minRate int64
-	window  time.Time // start of the current measuring window; zero outside bodies
+	window  time.Time // start of the current window of rateWindow; zero unless a body is read
 	bytes   int64     // bytes received in the window
 }
 
-// next returns the time until a limit can be exceeded, or the limit that is exceeded at now.
+// next returns the time until the next limit can be exceeded, or a limit that is exceeded at now.
 func (c *clock) next(now time.Time) (time.Duration, *limitError) {
 	wait := c.total.Sub(now)
 	if wait <= 0 {
@@ -59,7 +59,7 @@ func (c *clock) next(now time.Time) (time.Duration, *limitError) {
 	return wait, nil
 }
 
-// newWatch starts watching; stop must be called.
+// newWatch starts watching. stop must be called at the end.
 func newWatch(cancel context.CancelCauseFunc, now time.Time, total time.Duration, minRate int64) *watch {
 	w := &watch{cancel: cancel, clock: clock{total: now.Add(total), minRate: minRate}}
 	w.mu.Lock()
@@ -74,7 +74,7 @@ func (w *watch) fire() {
 	w.schedule(time.Now())
 }
 
-// schedule sets the timer for the next limit, or ends the fetch. The caller holds w.mu.
+// schedule sets the timer for the next limit. If a limit is exceeded, it ends the fetch. The caller holds w.mu.
 func (w *watch) schedule(now time.Time) {
 	if w.timer == nil || w.still {
 		return
@@ -87,7 +87,7 @@ func (w *watch) schedule(now time.Time) {
 	w.timer.Reset(wait)
 }
 
-// enter begins a phase that may take limit.
+// enter begins a phase that is limited to limit.
 func (w *watch) enter(reason string, limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,7 +96,8 @@ func (w *watch) enter(reason string, limit time.Duration) {
 	w.schedule(now)
 }
 
-// idle begins the phase in which bytes must keep arriving; body adds the minimum rate.
+// idle begins a phase in which bytes must keep arriving: the time between them is limited to limit. With body, the minimum rate applies,
+// too.
 func (w *watch) idle(limit time.Duration, body bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +109,7 @@ func (w *watch) idle(limit time.Duration, body bool) {
 	w.schedule(now)
 }
 
-// touch notes that n bytes arrived.
+// touch records that n bytes have arrived.
 func (w *watch) touch(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,7 +135,7 @@ func (w *watch) pause() (resume func()) {
 	}
 }
 
-// shift postpones all limits.
+// shift postpones the ends of all limits by d.
 func (c *clock) shift(d time.Duration) {
 	c.total, c.base = c.total.Add(d), c.base.Add(d)
 	if !c.window.IsZero() {

@@ -14,15 +14,15 @@ var (
 	errDead        = errors.New("connection given up")
 )
 
-// wire is the connection to which a request is written. It is the only code that sees the first byte being sent. For HTTP/1.1 it is
-// above TLS, where it sees the messages; for HTTP/2 below TLS, where it only sees that bytes are sent.
+// wire is the connection to which a request is written. It is the only code that sees the first byte being sent. For HTTP/1.1 it is above
+// TLS and sees the messages. For HTTP/2 it is below TLS and only sees that bytes are sent.
 type wire struct {
 	net.Conn
 	h1 bool // HTTP/1.1: the connection carries only one message at a time
 
 	mu    sync.Mutex
-	turn  *turn // the exchange that uses the connection; nil while it is idle
-	armed bool  // the next write is the request's first
+	turn  *turn // measurements of the exchange that uses the connection; nil while it is idle
+	armed bool  // the next write begins the request
 	dead  bool  // nothing may be written any more
 }
 
@@ -34,40 +34,40 @@ type turn struct {
 	written   time.Time
 	firstByte time.Time
 	read      int64 // bytes received
-	limit     int64 // the maximum number of bytes
+	limit     int64 // maximum number of bytes to receive
 	ended     bool  // the server has closed its side of the connection
 	idle      time.Duration
 	record    *recorder // nil unless exchanges are recorded
 }
 
-// take gives the connection to t. HTTP/1.1 writes nothing but the request from here on, so the next write is its first;
-// HTTP/2 waits for arm.
+// take gives the connection to the exchange of t. With HTTP/1.1, nothing but the request is written from then on, so the next write
+// begins it. HTTP/2 calls arm for this.
 func (w *wire) take(t *turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.turn, w.armed = t, w.h1
 }
 
-// arm declares that the next write is the request of t. HTTP/2 calls it while holding its write lock, so no control frame can come
-// in between.
+// arm declares that the next write is the request of t. HTTP/2 calls it while holding its write lock, so no control frame can be written
+// before.
 func (w *wire) arm(t *turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.turn != t {
-		w.dead = true // too late: the fetch is over
+		w.dead = true // too late, because the fetch has ended
 		return
 	}
 	w.armed = t.written.IsZero()
 }
 
-// leave ends the connection's turn. No Begin is running any more when it returns.
+// leave ends the exchange that uses the connection. When it returns, no call of Begin is in progress.
 func (w *wire) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.turn, w.armed = nil, false
 }
 
-// kill closes the connection at once, without a TLS closure alert.
+// kill closes the connection immediately, without a TLS closure alert.
 func (w *wire) kill() {
 	w.mu.Lock()
 	w.dead, w.turn, w.armed = true, nil, false
@@ -79,7 +79,7 @@ func (w *wire) kill() {
 	_ = w.Conn.Close()
 }
 
-// Close implements net.Conn. Nothing is written after it, so no Permit is used up on a closed connection.
+// Close implements net.Conn. Nothing is written afterwards, so no Permit is used up by a closed connection.
 func (w *wire) Close() error {
 	w.mu.Lock()
 	w.dead = true
@@ -87,7 +87,7 @@ func (w *wire) Close() error {
 	return w.Conn.Close()
 }
 
-// Write calls Begin before the request's first byte, and writes nothing if Begin fails.
+// Write calls Begin before the first byte of a request, and writes nothing if Begin fails.
 func (w *wire) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	if err := w.begin(); err != nil {
@@ -163,7 +163,7 @@ func (w *wire) gotFirst(t *turn) {
 	}
 }
 
-// snapshot returns the measurements so far.
+// snapshot returns a copy of the measurements so far.
 func (w *wire) snapshot(t *turn) turn {
 	w.mu.Lock()
 	defer w.mu.Unlock()

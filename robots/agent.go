@@ -2,14 +2,14 @@ package robots
 
 import "strings"
 
-// ProductToken returns the name that selects a robot's group in a robots.txt, taken from its User-Agent header: the first
-// product without its version, up to the last of its leading letters, digits, "_" and "-" (RFC 9309 section 2.2.1, which
-// leaves digits out). In a header that begins like a browser's, it is the first product after "compatible;". A bare token is
-// its own product token. The result is "" when there is none.
+// ProductToken returns the name that selects a robot's group in a robots.txt, taken from its User-Agent header: the first product without
+// its version, up to the last of its leading letters, digits, "_" and "-" (RFC 9309 section 2.2.1, which does not allow digits). If the
+// header begins like that of a browser, it is the first product after "compatible;". A product token alone is returned unchanged. The
+// result is "" if there is no product.
 func ProductToken(userAgent string) string { return token(product(userAgent)) }
 
-// product returns the first product of a User-Agent header, or the one after "compatible;", without
-// version and uncut.
+// product returns the first product of a User-Agent header, or the first after "compatible;", without its version. It is not reduced to a
+// token.
 func product(userAgent string) string {
 	if i := indexFold(userAgent, "compatible;"); i >= 0 {
 		if p := firstProduct(userAgent[i+len("compatible;"):]); token(p) != "" {
@@ -40,7 +40,7 @@ func isTokenByte(c byte) bool {
 	return c == '-' || c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// indexFold returns where substr, in lower case, occurs in s without regard to ASCII case, or -1.
+// indexFold returns the index of the first occurrence in s of substr, which is in lower case, or -1. ASCII case is ignored.
 func indexFold(s, substr string) int {
 	for i := 0; i+len(substr) <= len(s); i++ {
 		if foldEqual(s[i:i+len(substr)], substr) {
@@ -70,10 +70,10 @@ func lower(c byte) byte {
 	return c
 }
 
-// robot is the crawler for which a file is read.
+// robot is the crawler for which a robots.txt is read.
 type robot struct {
-	token string // for whole comparison
-	name  string // for substring comparison: may contain more than a token
+	token string // compared as a whole
+	name  string // compared as a substring; may contain more than a token
 }
 
 func newRobot(agent string) robot {
@@ -81,8 +81,8 @@ func newRobot(agent string) robot {
 	return robot{token: token(name), name: name}
 }
 
-// matchAgent reports whether the value of a User-agent line names the robot, and whether it names all robots. Both can be
-// true where a line may list several names.
+// matchAgent reports whether the value of a User-agent line names the robot, and whether it names all robots. Both can be true if a line
+// may list several names.
 func (d Dialect) matchAgent(value string, bot robot) (own, star bool) {
 	if d == RFC9309 {
 		return matchToken(value, bot.token)
@@ -97,8 +97,7 @@ func (d Dialect) matchAgent(value string, bot robot) (own, star bool) {
 	return own, star
 }
 
-// matchToken compares whole tokens without regard to case. What follows the token in the value, a
-// version for example, is not part of it.
+// matchToken compares whole tokens. Case is ignored, and so is text after the token in value, such as a version.
 func matchToken(value, tok string) (own, star bool) {
 	if value == "*" || strings.HasPrefix(value, "*") && isBlankByte(value[1]) {
 		return false, true
@@ -106,7 +105,7 @@ func matchToken(value, tok string) (own, star bool) {
 	return tok != "" && foldEqual(token(value), tok), false
 }
 
-// matchName reports whether the name in the record, without its version, occurs in ours.
+// matchName reports whether the name in value, without its version, occurs in the robot's name.
 func matchName(value, name string) (own, star bool) {
 	if value == "*" {
 		return false, true

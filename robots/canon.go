@@ -2,17 +2,17 @@ package robots
 
 import "strings"
 
-// Rules and URLs are brought to one form before they are compared (RFC 9309 section 2.2.2, RFC 3986 section 6.2.2): escapes
-// of unreserved characters are decoded, hex digits are in upper case, and everything that is not allowed in a URL is escaped.
-// Reserved characters stay as written: %2F is not "/".
+// Rules and URLs are brought to one form before they are compared (RFC 9309 section 2.2.2, RFC 3986 section 6.2.2): escapes of unreserved
+// characters are decoded, hex digits are in upper case, and everything that is not allowed in a URL is escaped. Escapes of reserved
+// characters stay as written: %2F does not equal "/".
 
-// class is the treatment of a byte.
+// class says how a byte is treated.
 type class uint8
 
 const (
 	plain   class = iota
 	percent       // may begin an escape
-	special       // "*" and "$": escaped in a URL, left alone in a pattern
+	special       // "*" and "$": escaped in a URL, unchanged in a pattern
 	escape        // must be escaped
 )
 
@@ -31,7 +31,7 @@ var classes = func() (t [256]class) {
 
 const upperHex = "0123456789ABCDEF"
 
-// canonPath is the form of a URL's path and query.
+// canonPath returns the canonical form of a URL's path and query.
 func canonPath(s string) string {
 	if i := dirty(s, special); i < len(s) {
 		return rewrite(s, i, special)
@@ -39,7 +39,7 @@ func canonPath(s string) string {
 	return s
 }
 
-// canonPattern is the form of a rule in which "*" and "$" are special.
+// canonPattern returns the canonical form of a rule in which "*" and "$" are special.
 func canonPattern(s string) string {
 	if i := dirty(s, escape); i < len(s) {
 		return rewrite(s, i, escape)
@@ -47,7 +47,7 @@ func canonPattern(s string) string {
 	return s
 }
 
-// dirty returns the index of the first byte of s that needs rewriting, one of class from or above, or len(s).
+// dirty returns the index of the first byte of s that must be rewritten because its class is from or above, or len(s).
 func dirty(s string, from class) int {
 	if allPlain(s) {
 		return len(s)
@@ -61,7 +61,7 @@ func dirty(s string, from class) int {
 	return len(s)
 }
 
-// allPlain reports whether nothing in s needs a closer look. This is the common case, so it reads eight bytes at a time.
+// allPlain reports whether no byte of s needs to be rewritten or checked. This is the common case, so it reads eight bytes at a time.
 func allPlain(s string) bool {
 	var all class
 	for len(s) >= 8 {
@@ -75,14 +75,13 @@ func allPlain(s string) bool {
 	return all == plain
 }
 
-// goodEscape reports whether the percent sign at the start of s needs no rewriting: it begins an
-// escape in its final form, or none at all.
+// goodEscape reports whether the percent sign at the start of s can stay as it is: it begins an escape in canonical form, or no escape.
 func goodEscape(s string) bool {
 	v, ok := unhex(s)
 	return !ok || !isUnreserved(v) && s[1] < 'a' && s[2] < 'a'
 }
 
-// rewrite is s in its final form; s[:from] has it already.
+// rewrite returns s in canonical form; s[:from] is already in this form.
 func rewrite(s string, from int, escaped class) string {
 	var b strings.Builder
 	b.Grow(len(s) + 16)
@@ -115,7 +114,7 @@ func writeEscape(b *strings.Builder, c byte) {
 	b.WriteByte(upperHex[c&15])
 }
 
-// unhex is the byte for which the escape at the start of s stands.
+// unhex returns the byte for which the escape at the start of s stands.
 func unhex(s string) (byte, bool) {
 	if len(s) < 3 || s[0] != '%' {
 		return 0, false
@@ -137,13 +136,13 @@ func hexDigit(c byte) (byte, bool) {
 	return 0, false
 }
 
-// isUnreserved is RFC 3986 section 2.3.
+// isUnreserved reports whether c is an unreserved character (RFC 3986 section 2.3).
 func isUnreserved(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
 }
 
-// canonDecoded is the form of the 1997 draft: every escape is decoded except %2F. The percent sign itself is written %25, so
-// that a decoded one is never mistaken for the beginning of an escape.
+// canonDecoded returns the form in which the 1997 draft compares URLs: every escape is decoded except %2F. A percent sign is written %25,
+// so that it is not taken for the beginning of an escape.
 func canonDecoded(s string) string {
 	if strings.IndexByte(s, '%') < 0 {
 		return s

@@ -5,30 +5,28 @@ import (
 	"strings"
 )
 
-// Dialect selects the standard for reading a file.
+// Dialect selects the standard by which a robots.txt is read.
 type Dialect uint8
 
-// The dialects. In all of them lines are read alike, an empty Disallow is not a rule, and /robots.txt itself may be fetched.
+// The dialects. All of them divide a file into lines in the same way. In all of them an empty Disallow is not a rule, and /robots.txt
+// itself may be fetched.
 const (
-	// RFC9309: blank lines mean nothing; groups that name the same robot are one; a robot's own
-	// group hides that of "*"; names are compared whole, without regard to case; of the rules that
-	// match, the longest decides, and Allow when two are equally long; "*" stands for any bytes
-	// and "$" at the end of a rule for the end of the URL.
+	// RFC9309 is the current standard: blank lines mean nothing; groups that name the same robot are merged; a robot's own group takes
+	// precedence over that of "*"; names are compared as a whole, without regard to case; of the rules that match, the longest decides,
+	// and Allow if two are equally long; "*" stands for any bytes, and "$" at the end of a rule for the end of the URL.
 	RFC9309 Dialect = iota
-	// Original1994 is the Standard for Robot Exclusion of 30 June 1994: a blank line ends a record;
-	// a record applies when the name in it, without version, occurs in the robot's; any Disallow that
-	// is a prefix of the URL forbids it; there is no Allow, and no character is special.
+	// Original1994 is the Standard for Robot Exclusion of 30 June 1994: a blank line ends a record; a record applies if the name in it,
+	// without version, occurs in the robot's name; any Disallow that is a prefix of the URL forbids it; there is no Allow, and no
+	// character is special.
 	Original1994
-	// Draft1997 is the Internet-Draft that followed it: a blank line ends a record; the first
-	// record whose name occurs in the robot's counts, else the first for "*"; of Allow and Disallow lines
-	// the first in the file that is a prefix of the URL decides; every escape except %2F is decoded
-	// before comparing.
+	// Draft1997 is the Internet-Draft that followed: a blank line ends a record; the first record whose name occurs in the robot's name
+	// applies, otherwise the first one for "*"; of the Allow and Disallow lines that are prefixes of the URL, the first one decides;
+	// every escape except %2F is decoded before comparing.
 	Draft1997
-	// Revisited1996 is the Robot Exclusion Standard Revisited of Kollar, Leavitt and Mauldin: as
-	// Original1994, with several names on a User-agent line and several paths on a Disallow line,
-	// separated by spaces.
+	// Revisited1996 is the Robot Exclusion Standard Revisited of Kollar, Leavitt and Mauldin. It is like Original1994, but a User-agent
+	// line may have several names and a Disallow line several paths, separated by spaces.
 	Revisited1996
-	// Strictest refuses what any of the others refuses, and has the longest delay that any of them reads.
+	// Strictest refuses a URL if any of the other dialects refuses it, and uses the longest delay that any of them reads.
 	Strictest
 )
 
@@ -39,7 +37,7 @@ func Dialects() []Dialect {
 	return []Dialect{RFC9309, Original1994, Draft1997, Revisited1996, Strictest}
 }
 
-// String returns the dialect's name, as its constant is written.
+// String returns the name of the dialect's constant.
 func (d Dialect) String() string {
 	if int(d) < len(dialectNames) {
 		return dialectNames[d]
@@ -47,8 +45,8 @@ func (d Dialect) String() string {
 	return fmt.Sprintf("Dialect(%d)", uint8(d))
 }
 
-// ParseDialect returns the dialect with that name. Case does not matter, and the year or number alone is enough: "9309",
-// "1994", "1997", "1996". The error lists the names.
+// ParseDialect returns the dialect with that name. Case is ignored, and the year or number alone suffices: "9309", "1994", "1997",
+// "1996". The error lists the names.
 func ParseDialect(name string) (Dialect, error) {
 	for i, n := range dialectNames {
 		digits := strings.TrimLeft(n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
@@ -71,16 +69,16 @@ func (d *Dialect) UnmarshalText(text []byte) (err error) {
 // blankEnds reports whether a blank line ends a record.
 func (d Dialect) blankEnds() bool { return d != RFC9309 }
 
-// knowsAllow reports whether Allow is a rule.
+// knowsAllow reports whether Allow lines are rules.
 func (d Dialect) knowsAllow() bool { return d == RFC9309 || d == Draft1997 }
 
-// merges reports whether all records for a robot count, rather than the first.
+// merges reports whether all records for a robot apply, not only the first.
 func (d Dialect) merges() bool { return d != Draft1997 }
 
-// firstWins reports whether the first matching rule decides, rather than the longest.
+// firstWins reports whether the first matching rule decides, not the longest.
 func (d Dialect) firstWins() bool { return d == Draft1997 }
 
-// wild reports whether * and $ are special in rules.
+// wild reports whether "*" and "$" are special in rules.
 func (d Dialect) wild() bool { return d == RFC9309 }
 
 // splitsPaths reports whether a Disallow line may hold several paths.

@@ -9,8 +9,8 @@ import (
 // Meta is a META element of a parsed document: one with a name, or with http-equiv.
 type Meta struct{ Name, Content string }
 
-// Directives are a page's instructions to robots, in META elements and the headers X-Robots-Tag and Robots-Tag. Prohibitions add up over
-// all of them; permissions are the default and change nothing. The zero Directives forbid nothing.
+// Directives are a page's instructions to robots, in META elements and the headers X-Robots-Tag and Robots-Tag. All prohibitions found
+// apply; permissions are the default and change nothing. The zero Directives forbid nothing.
 type Directives struct {
 	NoIndex      bool // noindex, none: the page must not be shown in results; its links may be followed
 	NoFollow     bool // nofollow, none: the page's links must not be followed
@@ -19,12 +19,12 @@ type Directives struct {
 	NoImageIndex bool
 	NoTranslate  bool
 
-	MaxSnippet       Limit     // characters
-	MaxVideoPreview  Limit     // seconds
-	MaxImagePreview  string    // "none", "standard" or "large", the least of those named; "" unlimited
-	UnavailableAfter time.Time // zero: never; see [Directives.Unavailable]
+	MaxSnippet       Limit     // in characters
+	MaxVideoPreview  Limit     // in seconds
+	MaxImagePreview  string    // "none", "standard" or "large": the smallest that was named; "": no limit
+	UnavailableAfter time.Time // zero if not set; see [Directives.Unavailable]
 
-	URL           string   // META URL (1996): the page's own absolute address, as written
+	URL           string   // META URL (1996): the page's absolute address, as written
 	DocumentState string   // META DOCUMENT-STATE (1996), lower case: "static" or "dynamic"; "" without one
 	Keywords      []string // META KEYWORDS
 	Description   string   // META DESCRIPTION
@@ -32,23 +32,23 @@ type Directives struct {
 	terms []term
 }
 
-// term is one directive in force, and where it was found.
+// term is one directive that applies to the robot, and where it was found.
 type term struct {
 	name   string // lower case
-	value  string // after the colon; "" without one
+	value  string // text after the colon; "" if there is none
 	source Origin
 }
 
-// Limit is a maximum that a page sets. The zero Limit is no limit.
+// Limit is a maximum that a page sets. The zero Limit means no limit.
 type Limit struct {
 	n   int
 	set bool
 }
 
-// Max returns the largest number allowed; ok is false if there is no limit.
+// Max returns the maximum. ok is false if there is no limit.
 func (l Limit) Max() (n int, ok bool) { return l.n, l.set }
 
-// lower returns the stricter of l and n; a negative n is no limit.
+// lower returns the lower of the limits l and n. A negative n means no limit.
 func (l Limit) lower(n int) Limit {
 	if n < 0 || l.set && l.n <= n {
 		return l
@@ -56,8 +56,8 @@ func (l Limit) lower(n int) Limit {
 	return Limit{n, true}
 }
 
-// Terms returns the directives that were read, in lower case and in order, without repetitions: those for all robots
-// and those for ours. Unknown ones are included.
+// Terms returns the directives for all robots and for this robot, in lower case, in order and without repetitions. It includes unknown
+// directives.
 func (d Directives) Terms() []string {
 	var out []string
 	seen := map[string]bool{}
@@ -74,7 +74,7 @@ func (d Directives) Terms() []string {
 	return out
 }
 
-// Has reports whether the directive of that name was read, whatever its value. Case does not matter.
+// Has reports whether a directive of this name applies, whatever its value. Case is ignored.
 func (d Directives) Has(name string) bool {
 	for _, t := range d.terms {
 		if foldEqual(t.name, name) {
@@ -84,7 +84,7 @@ func (d Directives) Has(name string) bool {
 	return false
 }
 
-// Unavailable reports whether the page requests to be treated as gone at that time.
+// Unavailable reports whether the page asks to be treated as gone at that time.
 func (d Directives) Unavailable(at time.Time) bool {
 	return !d.UnavailableAfter.IsZero() && at.After(d.UnavailableAfter)
 }
@@ -92,12 +92,12 @@ func (d Directives) Unavailable(at time.Time) bool {
 // maxTerms limits the directives of a page that are read.
 const maxTerms = 512
 
-// PageDirectives reads the values of a page's X-Robots-Tag headers and its META elements for the robot with this product
-// token. Only elements of the parsed document belong in metas, not those in comments or scripts.
+// PageDirectives reads the values of a page's X-Robots-Tag headers and its META elements for the robot with this product token. metas
+// must contain only elements of the parsed document, not of comments or scripts.
 //
-// With [WithDialect]([Revisited1996]) the terms have the meaning that the Distributed Indexing Workshop of 1996 gave them: ALL
-// wins over anything else, FOLLOW over NOFOLLOW, and a page that says NOINDEX and nothing about its links forbids following
-// them, too. Other dialects make no difference.
+// With [WithDialect]([Revisited1996]) the terms have the meaning that the Distributed Indexing Workshop of 1996 gave them: ALL overrides
+// everything else, FOLLOW overrides NOFOLLOW, and NOINDEX also forbids following links if nothing is said about links. Other dialects
+// change nothing.
 func PageDirectives(product string, headers []string, metas []Meta, opts ...Option) Directives {
 	o := optionsOf(opts)
 	var d Directives
@@ -144,8 +144,8 @@ func splitKeywords(content string) (out []string) {
 	return out
 }
 
-// readHeader reads one X-Robots-Tag value. With a name and a colon before it, a directive and those after it, up to the next
-// such name, apply only to the robot of that name.
+// readHeader reads one X-Robots-Tag value. A name and a colon before a directive mean that it and the following directives, up to the
+// next such name, apply only to the robot of that name.
 func (d *Directives) readHeader(value, product string) {
 	ours := true
 	for chunk := range eachChunk(value) {
@@ -160,7 +160,7 @@ func (d *Directives) readHeader(value, product string) {
 	}
 }
 
-// readTerms reads a list of directives in which no robots are named.
+// readTerms reads a list of directives that contains no names of robots.
 func (d *Directives) readTerms(list string, from Origin) {
 	for chunk := range eachChunk(list) {
 		d.readChunk(chunk, from)
@@ -191,7 +191,7 @@ func eachChunk(list string) func(yield func(string) bool) {
 	}
 }
 
-// endsInWeekday reports whether s is unavailable_after followed only by a day of the week.
+// endsInWeekday reports whether s is "unavailable_after", a colon and only a day of the week.
 func endsInWeekday(s string) bool {
 	i := indexFold(s, "unavailable_after")
 	if i < 0 {
@@ -205,7 +205,7 @@ func endsInWeekday(s string) bool {
 	return false
 }
 
-// takesValue reports whether a name before a colon is that of a directive, not of a robot.
+// takesValue reports whether the name before a colon is that of a directive with a value, not of a robot.
 func takesValue(name string) bool {
 	switch strings.ToLower(strings.TrimSpace(name)) {
 	case "max-snippet", "max-image-preview", "max-video-preview", "unavailable_after":
@@ -214,7 +214,7 @@ func takesValue(name string) bool {
 	return false
 }
 
-// readChunk reads the text between two commas: one directive, or several known ones whose commas were forgotten.
+// readChunk reads the text between two commas: one directive, or several known directives without commas between them.
 func (d *Directives) readChunk(chunk string, from Origin) {
 	name, value, _ := strings.Cut(chunk, ":")
 	name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
@@ -243,7 +243,7 @@ func allKnown(words []string) bool {
 	return true
 }
 
-// apply sets the prohibitions that follow from the terms.
+// apply sets the prohibitions that follow from the directives.
 func (d *Directives) apply() {
 	for _, t := range d.terms {
 		switch t.name {
@@ -267,7 +267,7 @@ func (d *Directives) apply() {
 	}
 }
 
-// applyValue applies a directive with a value. An unreadable one is only kept among the terms.
+// applyValue applies a directive with a value. If the value cannot be read, the directive only remains in Terms.
 func (d *Directives) applyValue(t term) {
 	switch t.name {
 	case "max-snippet":
@@ -298,12 +298,12 @@ func smallerPreview(a, b string) string {
 	return a
 }
 
-// revisit applies the meaning of 1996 to the terms of 1996.
+// revisit gives the directives of 1996 their meaning of 1996.
 func (d *Directives) revisit() {
 	d.NoIndex = d.Has("noindex") || d.Has("none")
 	d.NoFollow = d.Has("nofollow") || d.Has("none")
 	if d.Has("noindex") && !d.Has("index") {
-		d.NoFollow = true // alone, it also stops the links
+		d.NoFollow = true // without FOLLOW, NOINDEX also forbids following links
 	}
 	if d.Has("follow") {
 		d.NoFollow = false
@@ -313,8 +313,8 @@ func (d *Directives) revisit() {
 	}
 }
 
-// dateLayouts are the forms of unavailable_after that occur: RFC 822 and its successors, RFC 850, ISO 8601, and those of the
-// search engines' examples. Zones are cut off before.
+// dateLayouts are the formats in which unavailable_after occurs: RFC 822 and its successors, RFC 850, ISO 8601, and those in the examples
+// of search engines. The zone is removed before.
 var dateLayouts = [...]string{
 	"Mon, 2 Jan 2006 15:04:05",
 	"Monday, 2-Jan-06 15:04:05",
@@ -335,15 +335,14 @@ var dateLayouts = [...]string{
 	"2 Jan 2006",
 }
 
-// zones are the names of RFC 5322 section 4.3, with the two that European pages use, in hours from UTC.
+// zones maps names of time zones to hours from UTC: those of RFC 5322 section 4.3, and the two that European pages use.
 var zones = map[string]int{
 	"ut": 0, "utc": 0, "gmt": 0, "z": 0,
 	"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
 	"cet": 1, "cest": 2,
 }
 
-// parseAnyDate reads a date with or without zone; without one, or with one of unknown name, it is in
-// UTC.
+// parseAnyDate parses a date with or without a zone. Without a zone, or with one of unknown name, the date is in UTC.
 func parseAnyDate(s string) (time.Time, bool) {
 	for _, layout := range [...]string{time.RFC3339, time.RFC1123Z, "2 Jan 2006 15:04:05 -0700", "2-Jan-2006 15:04:05 -0700"} {
 		if t, err := time.Parse(layout, s); err == nil {
@@ -359,7 +358,7 @@ func parseAnyDate(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// cutZone takes a zone's name off the end of a date.
+// cutZone removes the name of a zone from the end of a date.
 func cutZone(s string) (date string, offset time.Duration) {
 	s = strings.TrimSpace(s)
 	i := strings.LastIndexByte(s, ' ')

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// Source describes where the rules of a verdict came from.
+// Source describes where the rules behind a verdict come from.
 type Source struct {
-	RobotsURL string    // the origin's /robots.txt, as first requested
+	RobotsURL string    // first URL that was requested: the origin's /robots.txt
 	Status    int       // of the last response; 0 if there was none
-	Wall      string    // the bot wall whose challenge the last answer is; "" if it is none
-	FetchedAt time.Time // when that response or its failure was recorded
-	Redirects []string  // the addresses it was redirected to, in order
-	SHA256    [32]byte  // of the body as received; zero without one
-	Stale     bool      // an old copy, used because no newer one could be fetched
+	Wall      string    // name of the bot wall whose challenge the last response is; "" if it is none
+	FetchedAt time.Time // when the response or the failure was recorded
+	Redirects []string  // targets of redirects, in order
+	SHA256    [32]byte  // of the body as received; zero if there is none
+	Stale     bool      // the rules are from an old copy, because no newer one could be fetched
 }
 
-// Explain returns one sentence on a verdict: what was decided, on which line of which file, and which
-// other line would have decided otherwise.
+// Explain returns one sentence about a verdict: the decision, the line and file that decided, and the line that would have decided
+// otherwise.
 //
 //	refused: line 12 "Disallow: /*?sid=" of https://h.example/robots.txt (200, fetched 2026-01-05T10:00:00Z), group "*" line 9
 //
-// A zero Verdict is explained by the meaning of the Source's status. The sentence is one line of printable text, whatever the
+// For a zero Verdict, the sentence explains the meaning of the Source's status. The sentence is one line of printable text, whatever the
 // file contains; long lines are cut.
 func Explain(v Verdict, s Source) string {
 	if v.Reason == NotJudged {
@@ -45,7 +45,7 @@ func Explain(v Verdict, s Source) string {
 	return b.String()
 }
 
-// explanation returns the sentence of a verdict that no group decided.
+// explanation returns the sentence for a verdict that no group's rule decided.
 func explanation(r Reason, source string) string {
 	switch r {
 	case NoGroup:
@@ -85,7 +85,7 @@ func writeLine(b *strings.Builder, line int, text string) {
 	b.WriteString("line " + strconv.Itoa(line) + " " + quote(text))
 }
 
-// longestQuote limits the bytes of a file's line that a sentence shows.
+// longestQuote limits the bytes of a line that a sentence quotes.
 const longestQuote = 200
 
 // quote returns s in quotation marks, without unprintable characters.
@@ -96,7 +96,7 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// String returns the address with what is known of the answer: "URL (200, fetched TIME)".
+// String returns the URL and the known facts about its response: "URL (200, fetched TIME)".
 func (s Source) String() string {
 	var b strings.Builder
 	if s.RobotsURL == "" {

@@ -19,12 +19,11 @@ const (
 	host
 )
 
-// grouped reports whether lines of this kind belong to the group that they are in. The others apply to the whole file.
+// grouped reports whether lines of this kind belong to the group in which they are. Other lines apply to the whole file.
 func (k kind) grouped() bool { return k >= allow && k <= contentSignal }
 
-// fieldOf returns the kind for a field's name as written, and whether it is misspelt. Names are case-insensitive (RFC 9309
-// section 2.2). Misspellings are accepted for every field except Allow, where they could only open what the rest of the file
-// closes.
+// fieldOf returns the kind for a field's name as written, and whether it is misspelt. Names are case-insensitive (RFC 9309 section 2.2).
+// Misspellings are accepted for every field except Allow, because a misspelt Allow could only permit URLs that the file forbids.
 func fieldOf(name string) (kind, flags) {
 	switch len(name) {
 	case 5:
@@ -49,10 +48,10 @@ func letters4(s string) uint32 {
 	return (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) | 0x20202020
 }
 
-// longestField is the maximum length of a name that is looked up: no accepted spelling is longer.
+// longestField is the maximum length of a name that is looked up. All accepted spellings are shorter.
 const longestField = 24
 
-// otherField looks a name up by its letters alone, lower-cased.
+// otherField looks up a name by its letters alone, in lower case.
 func otherField(name string) (kind, flags) {
 	if len(name) > longestField {
 		return unknown, 0
@@ -80,10 +79,10 @@ func otherField(name string) (kind, flags) {
 
 type field struct {
 	kind   kind
-	proper string // the right spelling; "" when the key of the table is wrong already
+	proper string // the correct spelling; "" if the key of the table is already misspelt
 }
 
-// fields maps the letters of a field's name, right or known to be mistyped, to its kind.
+// fields maps the letters of a field's name, correct or with a known misspelling, to its kind.
 var fields = map[string]field{
 	"crawldelay":    {crawlDelay, "crawl-delay"},
 	"requestrate":   {requestRate, "request-rate"},

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// How long a robots.txt may be kept.
+// Limits of the time for which a robots.txt may be used.
 const (
-	// MaxFreshness bounds every lifetime (RFC 9309 section 2.4: not more than 24 hours).
+	// MaxFreshness is the maximum of every lifetime (RFC 9309 section 2.4: not more than 24 hours).
 	MaxFreshness = 24 * time.Hour
-	// defaultFreshness applies to answers without a lifetime.
+	// defaultFreshness is the lifetime of responses that declare none.
 	defaultFreshness = 24 * time.Hour
-	// MinFreshness is the minimum, whatever the response says. A file marked no-store or already expired would
-	// otherwise be requested before every page: every second request would be for robots.txt.
+	// MinFreshness is the minimum, whatever the response declares. Otherwise, a file marked no-store or already expired would be
+	// requested before every page.
 	MinFreshness = time.Minute
 )
 
-// Freshness returns the time from now for which a response to /robots.txt may be used, between [MinFreshness] and
-// [MaxFreshness]: its lifetime by HTTP (RFC 9111 section 4.2: Cache-Control max-age, else Expires
-// less Date; no-store and no-cache are none) less the Age it already had. s-maxage is for shared caches and is
-// ignored. The header's keys are in canonical form, as in net/http. now is the time of the response.
+// Freshness returns the time from now for which a response to /robots.txt may be used, between [MinFreshness] and [MaxFreshness]: its
+// lifetime by HTTP (RFC 9111 section 4.2: max-age of Cache-Control, otherwise Expires minus Date; 0 for no-store and no-cache) minus its
+// Age. s-maxage is for shared caches and is ignored. The header's keys are in canonical form, as in net/http. now is the time of the
+// response.
 func Freshness(header map[string][]string, now time.Time) time.Duration {
 	life, known := lifetime(header, now)
 	if !known {
@@ -40,7 +40,7 @@ func lifetime(header map[string][]string, now time.Time) (time.Duration, bool) {
 	}
 	until, err := parseHTTPTime(expires[0])
 	if err != nil {
-		return 0, true // RFC 9111 section 5.3: what cannot be read has expired
+		return 0, true // RFC 9111 section 5.3: an invalid Expires means expired
 	}
 	if date, err := parseHTTPTime(first(header["Date"])); err == nil {
 		now = date
@@ -48,7 +48,7 @@ func lifetime(header map[string][]string, now time.Time) (time.Duration, bool) {
 	return until.Sub(now), true
 }
 
-// cacheControl reads the directives about the lifetime. Of several max-age values the smallest counts.
+// cacheControl reads the directives about the lifetime. Of several max-age values, the smallest applies.
 func cacheControl(values []string) (life time.Duration, known bool) {
 	for _, v := range values {
 		for d := range strings.SplitSeq(v, ",") {
@@ -74,14 +74,14 @@ func age(header map[string][]string) time.Duration {
 	return 0
 }
 
-// deltaSeconds implements RFC 9111 section 1.2.2: digits, with or without quotes; too large a number is the largest, an unreadable one
-// is 0.
+// deltaSeconds implements RFC 9111 section 1.2.2: digits, with or without quotes. A number that is too large becomes the largest, an
+// unreadable one becomes 0.
 func deltaSeconds(s string) time.Duration {
 	n, err := strconv.ParseUint(strings.Trim(strings.TrimSpace(s), `"`), 10, 31)
 	switch {
 	case err == nil:
 		return time.Duration(n) * time.Second
-	case n > 0: // out of range
+	case n > 0: // the number is out of range
 		return (1<<31 - 1) * time.Second
 	}
 	return 0

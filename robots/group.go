@@ -14,7 +14,7 @@ type Group struct {
 	index index
 	pace  pace
 	usage []usageRule
-	all   []*Group // with Strictest: the group in every other dialect
+	all   []*Group // with Strictest: the robot's groups in all other dialects
 }
 
 // newGroup finds a robot's group as the file's dialect defines it.
@@ -28,7 +28,7 @@ func newGroup(r *Rules, agent string) *Group {
 			case allow, disallow:
 				g.rules = appendRules(g.rules, r, i, s.head)
 			case crawlDelay, requestRate, visitTime:
-				if i > s.head { // otherwise the line names the robots above it
+				if i > s.head { // otherwise the line belongs to the robots named above it
 					g.pace.read(l.kind, r.value(l))
 				}
 			case contentUsage, contentSignal:
@@ -66,8 +66,8 @@ func strictest(r *Rules, agent string) *Group {
 // value returns the line's value.
 func (r *Rules) value(l line) string { return r.body[l.value:l.end] }
 
-// Lines returns the 1-based lines of the User-agent lines that name the robot, or "*", one for each
-// record that was merged into the group. Empty without a group.
+// Lines returns the 1-based numbers of the User-agent lines that name the robot, or "*", one for each record that was merged into the
+// group. It is empty if the group is.
 func (g *Group) Lines() []int {
 	if len(g.all) > 0 {
 		return g.all[0].Lines()
@@ -79,9 +79,9 @@ func (g *Group) Lines() []int {
 	return out
 }
 
-// Test judges a path with its query, as [net/url.URL.RequestURI] or weburl.URL.PathQuery write it. A fragment is left out.
-// It does not allocate if the path is in the usual form of URLs. Its time grows with the length of the path and with the
-// number of rules with "*" or "$" whose literal beginning matches; the number of literal rules hardly matters.
+// Test returns the verdict on a path with its query, in the form of [net/url.URL.RequestURI] or weburl.URL.PathQuery. It ignores a
+// fragment. It does not allocate if the path is in the usual form of URLs. Its time grows with the length of the path and with the number
+// of rules with "*" or "$" whose literal beginning matches; the number of literal rules hardly matters.
 func (g *Group) Test(pathQuery string) Verdict {
 	for _, sub := range g.all {
 		if v := sub.Test(pathQuery); !v.Allowed {
@@ -115,7 +115,7 @@ func (d Dialect) canonURL(s string) string {
 	return canonPath(s)
 }
 
-// verdict compares the strongest rules of either kind.
+// verdict returns the verdict given the strongest matching Allow rule and the strongest matching Disallow rule.
 func (g *Group) verdict(allow, disallow int32) Verdict {
 	v := Verdict{Allowed: true, Dialect: g.file.dialect}
 	switch {
@@ -129,8 +129,8 @@ func (g *Group) verdict(allow, disallow int32) Verdict {
 	return v
 }
 
-// allowWins implements RFC 9309 section 2.2.2: the rule with "the most octets" wins, Allow when they are equal; or, in the 1997 draft,
-// the rule that comes first.
+// allowWins implements RFC 9309 section 2.2.2: the rule with "the most octets" wins, or Allow if both are equally long. In the 1997
+// draft, the first rule wins.
 func (g *Group) allowWins(allow, disallow int32) bool {
 	if g.file.dialect.firstWins() {
 		return allow < disallow
@@ -162,14 +162,14 @@ func (g *Group) byRule(v *Verdict, won, lost int32) {
 	}
 }
 
-// head sets the User-agent line of v.
+// head sets the fields of v about the User-agent line.
 func (g *Group) head(v *Verdict, i int) {
 	l := &g.file.lines[i]
 	v.Agent = g.file.body[l.value:l.end]
 	v.GroupLine = int(l.num)
 }
 
-// rule returns the i-th rule in its exported form.
+// rule returns the i-th rule as a Rule.
 func (g *Group) rule(i int32) Rule {
 	r := &g.rules[i]
 	l := &g.file.lines[r.line]
@@ -195,14 +195,14 @@ func (g *Group) Rules() []Rule {
 	return out
 }
 
-// CrawlDelay returns the group's Crawl-delay, the largest if there are several; ok is false if there is none. A Crawl-delay
-// between two User-agent lines belongs to the robots named before it: unlike rules (RFC 9309 section 2.2.1) it is not shared
-// with those that follow. The same is true of Request-rate and Visit-time. It is at least 0. A number too large for a Duration
-// gives the largest Duration, about 292 years: the caller decides how to treat a huge delay.
+// CrawlDelay returns the group's Crawl-delay, the largest if there are several; ok is false if there is none. A Crawl-delay between two
+// User-agent lines belongs to the robots named before it: unlike rules (RFC 9309 section 2.2.1), it does not apply to robots named after
+// it. The same is true of Request-rate and Visit-time. d is at least 0. A number too large for a Duration gives the largest Duration,
+// about 292 years: the caller decides how to treat a huge delay.
 func (g *Group) CrawlDelay() (d time.Duration, ok bool) { return g.pace.delay, g.pace.hasDelay }
 
-// RequestRate returns the group's Request-rate as time per request, the longest if there are several, whatever their hours
-// of day; ok is false if there is none.
+// RequestRate returns the group's Request-rate as the time per request. If there are several, it returns the longest, whatever their
+// hours of the day. ok is false if there is none.
 func (g *Group) RequestRate() (d time.Duration, ok bool) {
 	for _, r := range g.pace.rates {
 		d = max(d, r.Interval())

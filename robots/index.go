@@ -5,37 +5,37 @@ import (
 	"strings"
 )
 
-// none is the index that means no rule or no entry.
+// none is the index that stands for no rule or no entry.
 const none = -1
 
 // index finds, among any number of rules, the strongest Allow and the strongest Disallow that match a path.
 //
-// The literal rules, and the literal beginnings of those with "*" or "$", are sorted in heads; every entry has the longest
-// other entry that is a prefix of it. The entries that are prefixes of a path then form one chain, whose end a binary search
-// finds. What a chain's literal rules say is computed beforehand, so that only rules with "*" or "$" whose beginning matches
-// are tried one by one.
+// The literal rules, and the literal beginnings of those with "*" or "$", are sorted in heads; every entry refers to the longest other
+// entry that is a prefix of it. The entries that are prefixes of a path then form one chain, whose end a binary search finds. The result
+// of the literal rules of each chain is computed in advance, so that only rules with "*" or "$" whose beginning matches are tried one by
+// one.
 type index struct {
 	heads   []string
 	entries []entry
 	wild    []wildcard
 }
 
-// entry belongs to the head with the same index.
+// entry has the rules of the head with the same index.
 type entry struct {
 	parent          int32 // the longest entry that is a proper prefix, or none
 	allow, disallow int32 // the strongest literal rules of the chain that ends here, or none
-	wildUp          int32 // the nearest entry of the chain, this one included, with wildcards, or none
-	from, to        int32 // range of its wildcards, the longest rules first
+	wildUp          int32 // the nearest entry of the chain, including this one, that has wildcards, or none
+	from, to        int32 // range of the entry's wildcards, the longest rules first
 }
 
 // wildcard is a rule with "*" or "$".
 type wildcard struct {
-	tail     string // from the first star on
+	tail     string // pattern from the first star on
 	rule     int32
 	length   int32
 	anchored bool
 	allow    bool
-	pairs    pairs // pairs of bytes that any match contains after the head
+	pairs    pairs // pairs of bytes that every match contains after the head
 }
 
 // newIndex sorts the rules. Equal heads stay in the order of the file.
@@ -67,7 +67,7 @@ type headed struct {
 	rule int32
 }
 
-// headOf returns the pattern up to its first star.
+// headOf returns the part of the pattern before its first star.
 func headOf(r *rule, d Dialect) string {
 	if !d.wild() {
 		return r.pattern
@@ -78,7 +78,7 @@ func headOf(r *rule, d Dialect) string {
 	return r.pattern
 }
 
-// add appends the entry for rules that share a head, which sorts after all heads so far.
+// add appends the entry for rules that share a head. Heads must be added in sorted order.
 func (x *index) add(rules []rule, group []headed, d Dialect) {
 	head := group[0].head
 	e := entry{parent: x.prefixOf(head), allow: none, disallow: none, wildUp: none, from: int32(len(x.wild))}
@@ -103,8 +103,8 @@ func (x *index) add(rules []rule, group []headed, d Dialect) {
 	x.entries = append(x.entries, e)
 }
 
-// prefixOf returns the longest entry so far that is a prefix of head, or none. It is on the chain of the
-// last entry, because heads come sorted.
+// prefixOf returns the longest entry so far that is a prefix of head, or none. It is on the chain of the last entry, because heads are
+// added in sorted order.
 func (x *index) prefixOf(head string) int32 {
 	return x.chainEnd(int32(len(x.heads))-1, head)
 }
@@ -131,8 +131,8 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// inherit completes the results for the chain with those of the parent's chain. Where the longest rule decides, an
-// entry's own rules come before its parent's; where the first rule of the file decides, the earlier ones come first.
+// inherit completes the results of e with those of its parent's chain. If the longest rule decides, an entry's own rules take precedence
+// over its parent's. If the first rule of the file decides, the earlier rules take precedence.
 func (x *index) inherit(e *entry, d Dialect) {
 	if e.parent == none {
 		return
@@ -178,8 +178,8 @@ func (x *index) search(s string) int32 {
 	return int32(lo) - 1
 }
 
-// findWild tries the wildcards of the chain that ends at e against s, as long as one could still be stronger than the rules
-// found so far.
+// findWild compares s with the wildcards of the chain that ends at e, as long as one of them could be stronger than the rules found so
+// far.
 func (x *index) findWild(rules []rule, s string, e, allow, disallow int32) (int32, int32) {
 	have := pairsOf(s)
 	best := [2]contender{{disallow, lengthOf(rules, disallow)}, {allow, lengthOf(rules, allow)}}
@@ -232,8 +232,8 @@ func newWildcard(r *rule, n int32, head string) wildcard {
 	return w
 }
 
-// pairs is a set of pairs of neighbouring bytes, hashed to 256 bits. A piece of a pattern can only occur in a path that has all
-// its pairs, so that one comparison of sets saves most searches.
+// pairs is a set of pairs of neighbouring bytes, hashed to 256 bits. A piece of a pattern can only occur in a path that contains all
+// pairs of the piece, so one comparison of sets makes most searches unnecessary.
 type pairs [4]uint64
 
 func (p *pairs) add(s string) {

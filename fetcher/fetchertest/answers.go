@@ -16,14 +16,14 @@ import (
 // slow is a response time shorter than the lifetime of a permit.
 const slow = 3 * time.Second
 
-// begunLate tests that a request has not begun while the connection is being made.
+// begunLate tests that a request counts as begun only when the connection has been made.
 func begunLate(k *kit) {
 	s := k.w.Site("http://a.example")
 	s.Page("/", "")
 	var called time.Time
 	a := k.use(k.Context(), s.URL("/"), func(p politeness.Permit) (*fetcher.Page, error) {
 		s.Fault(crawltest.SlowConnect(slow))
-		time.Sleep(time.Second) // so that a request that begins with Fetch differs from one that begins when connected
+		time.Sleep(time.Second) // so that the time at which Fetch is called differs from the time at which the connection exists
 		called = time.Now()
 		return k.f.Fetch(k.Context(), p)
 	})
@@ -71,7 +71,7 @@ func expiredMeanwhile(k *kit) {
 	}
 }
 
-// drop closes the idle connections, if the fetcher can.
+// drop closes the idle connections to the URL's host, if the fetcher can.
 func (k *kit) drop(url string) {
 	u, err := weburl.Parse(url)
 	if err == nil {
@@ -109,7 +109,7 @@ func cutShort(k *kit) {
 	s.Page("/", strings.Repeat("x", 1000)).Fault(crawltest.CutShort(100))
 	page, err := k.fetch(k.Context(), s.URL("/"))
 	switch {
-	case err != nil && temporary(err): // no part of the response was kept
+	case err != nil && temporary(err): // the fetcher kept no part of the response
 	case err != nil:
 		k.Errorf("an answer that breaks off: %v", err)
 	case page.Truncated == "" || len(page.Body) > 100:

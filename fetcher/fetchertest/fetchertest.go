@@ -1,6 +1,6 @@
-// Package fetchertest is the conformance suite of crawler.Fetcher, for replacements that make requests:
-// tests for the numbered clauses of the contract, on a simulated web and in virtual time, with permits
-// of a real gate. A fetcher's own test is a constructor and a call of Run.
+// Package fetchertest is the conformance suite of crawler.Fetcher, for replacements that make requests: tests for the numbered clauses of
+// the contract, on a simulated web and in virtual time, with permits of a real gate. The test of a fetcher consists of a function that
+// makes fetchers and a call of Run.
 package fetchertest
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Fetcher is crawler.Fetcher.
+// Fetcher has the methods of crawler.Fetcher.
 type Fetcher interface {
 	Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error)
 	Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error)
 	CloseIdle(host string)
 }
 
-// Run tests the fetchers that open makes. They must connect with w.DialContext, look names up with w.LookupNetIP, and stop their
+// Run tests the fetchers that open makes. The fetchers must connect with w.DialContext, look names up with w.LookupNetIP, and stop their
 // goroutines in t.Cleanup. Each test opens a new fetcher, inside a testing/synctest bubble.
 func Run(t *testing.T, open func(t *testing.T, w *crawltest.Web) Fetcher) {
 	t.Helper()
@@ -59,7 +59,7 @@ var clauses = []struct {
 
 const permitTTL = 20 * time.Second
 
-// kit is a fetcher with a web and a gate.
+// kit is a fetcher under test, with a web and a gate.
 type kit struct {
 	*testing.T
 	w    *crawltest.Web
@@ -77,7 +77,7 @@ func newKit(t *testing.T, w *crawltest.Web, open func(t *testing.T, w *crawltest
 	return &kit{t, w, open(t, w), gate}
 }
 
-// use passes a Permit for a page to f, after robots.txt has been requested, and reports the result of f.
+// use calls f with a Permit for a page, after robots.txt has been requested, and returns the result as an Answer.
 func (k *kit) use(ctx context.Context, url string, f func(p politeness.Permit) (*fetcher.Page, error)) *fetcher.Answer {
 	k.Helper()
 	u, err := weburl.Parse(url)
@@ -101,7 +101,7 @@ func (k *kit) use(ctx context.Context, url string, f func(p politeness.Permit) (
 	}
 }
 
-// user is a Fetcher that passes its Permits for pages to a function.
+// user is a Fetcher that calls a function with its Permits for pages.
 type user struct {
 	Fetcher
 	page func(p politeness.Permit) (*fetcher.Page, error)
