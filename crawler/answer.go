@@ -34,7 +34,7 @@ func (a *attempt) answered(ctx context.Context, page *fetcher.Page) {
 	case isRedirect(page.Status):
 		a.redirected(ctx, v)
 		return
-	case a.run.cfg.Retries.Max.Reached(a.claim.Attempt), !retryable(page.Status) && !(brokeOff(page) && a.run.cuts.keep(u, page)):
+	case a.run.cfg.Retries.Max.Reached(a.claim.Attempt), !retryable(page.Status) && !(brokeOff(page) && a.run.partials.keep(u, page)):
 	case !a.run.tally.retry(u.Host()):
 		v.spent()
 	default:
@@ -45,7 +45,7 @@ func (a *attempt) answered(ctx context.Context, page *fetcher.Page) {
 		a.putBack(ctx, a.later(v.Reason, 0), nil)
 		return
 	}
-	v.Page = better(page, a.run.cuts.take(u))
+	v.Page = better(page, a.run.partials.take(u))
 	a.accept(ctx, v)
 }
 
@@ -255,9 +255,9 @@ func (c *Config) directives(v *Visit, metas []robots.Meta) robots.Directives {
 	return robots.PageDirectives(c.Identity().Product, v.Page.Header.Values("X-Robots-Tag"), metas, opts...)
 }
 
-// cuts keeps, for each URL that is requested again because its response was incomplete, the longest response so far. It is in memory
+// partials keeps, for each URL that is requested again because its response was incomplete, the longest response so far. It is in memory
 // only: if the process is killed, the responses are lost, but the URLs are not.
-type cuts struct {
+type partials struct {
 	max int // maximum bytes of all pages
 
 	mu    sync.Mutex
@@ -265,18 +265,20 @@ type cuts struct {
 	bytes int
 }
 
-// maxCuts limits the bytes of partial bodies that wait for another attempt. cutOverhead is added to each
+// maxPartials limits the bytes of partial bodies that wait for another attempt. cutOverhead is added to each
 // for its bookkeeping.
 const (
-	maxCuts     = 64 << 20
+	maxPartials = 64 << 20
 	cutOverhead = 8 << 10
 )
 
-func newCuts() *cuts { return &cuts{max: maxCuts, pages: map[weburl.URL]*fetcher.Page{}} }
+func newPartials() *partials {
+	return &partials{max: maxPartials, pages: map[weburl.URL]*fetcher.Page{}}
+}
 
 // keep keeps a copy of an incomplete response, unless there is a longer one. It returns false if the memory limit is reached: then
 // the response must be accepted as it is.
-func (c *cuts) keep(u weburl.URL, p *fetcher.Page) bool {
+func (c *partials) keep(u weburl.URL, p *fetcher.Page) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old := c.pages[u]
@@ -300,7 +302,7 @@ func cutSize(p *fetcher.Page) int {
 }
 
 // take removes and returns the response kept for u, or nil.
-func (c *cuts) take(u weburl.URL) *fetcher.Page {
+func (c *partials) take(u weburl.URL) *fetcher.Page {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.pages[u]

@@ -27,12 +27,12 @@ const (
 	keyNeed      = "crawler/need/"
 	keyBody      = "crawler/body/"
 	keyNear      = "crawler/near/"
-	keyCrowd     = "crawler/crowd/"
-	keyTable     = keyCrowd         // the number of the table to which the crowds belong
-	oldTable     = "crawler/crowds" // of earlier versions; its prefix also finds the crowds, which are megabytes
+	keyTrapCount = "crawler/crowd/"
+	keyTable     = keyTrapCount     // the number of the table to which the trap counts belong
+	oldTable     = "crawler/crowds" // of earlier versions; its prefix also finds the trap counts, which are megabytes
 	keyPin       = "crawler/pin/"   // followed by the host name
 	keyRules     = "crawler/rules"  // value is the rulebook
-	keyLot       = "crawler/lot/"   // followed by the site; the value is the state of the sample drawn from its sitemaps
+	keySample    = "crawler/lot/"   // followed by the site; the value is the state of the sample drawn from its sitemaps
 	keySince     = "crawler/since"  // value identifies the history whose URLs have been queued
 )
 
@@ -44,23 +44,23 @@ type checkpoint struct {
 	tally      *tally
 	hosts      *hostTable
 	bound      *bound
-	crowds     *crowds
+	trapCounts *trapCounts
 	duplicates *duplicates
 	sampler    *sampler // nil without Config.Sample
 
-	table   uint64 // number of the table of crowds
+	table   uint64 // number of the table of trap counts
 	resumed bool   // an earlier process has begun this crawl
 }
 
 // newCheckpoint returns a checkpoint of r and makes the parts of r track their changes.
 func newCheckpoint(r *run, store frontier.Durable) *checkpoint {
 	r.tally.keeps()
-	r.bound.changed = map[party]bool{}
+	r.bound.changed = map[bottleneck]bool{}
 	r.duplicates.contents.fresh = map[[16]byte]*content{}
 	r.duplicates.keep = true
 	return &checkpoint{
 		store: store, gate: r.gate, more: r.cfg.AtCommit,
-		tally: r.tally, hosts: r.hosts, bound: r.bound, crowds: r.judge.crowds, duplicates: r.duplicates, sampler: r.sampler,
+		tally: r.tally, hosts: r.hosts, bound: r.bound, trapCounts: r.judge.trapCounts, duplicates: r.duplicates, sampler: r.sampler,
 	}
 }
 
@@ -144,12 +144,12 @@ func (k *checkpoint) values() (map[string][]byte, error) {
 		values[keyNeed+who] = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil,
 			uint64(n.total)), uint64(n.last)), uint64(n.slots))
 	}
-	k.keepCrowds(values)
+	k.keepTrapCounts(values)
 	for _, n := range k.duplicates.fresh.take() {
 		values[fmt.Sprintf("%s%016x/%s", keyNear, n.fingerprint, n.url)] = []byte{}
 	}
-	lots, err := k.sampler.changes()
-	maps.Copy(values, lots)
+	samples, err := k.sampler.changes()
+	maps.Copy(values, samples)
 	return values, errors.Join(err, k.addMore(values))
 }
 
@@ -163,17 +163,17 @@ func (k *checkpoint) addMore(values map[string][]byte) error {
 	return err
 }
 
-// keepCrowds adds to values the crowds that have changed. The crowds of a discarded table stay in the frontier, but carry its number, and
-// are not read again.
-func (k *checkpoint) keepCrowds(values map[string][]byte) {
-	counts, seed, fresh := k.crowds.changes()
+// keepTrapCounts adds to values the trap counts that have changed. Those of a discarded table stay in the frontier, but carry its
+// number, and are not read again.
+func (k *checkpoint) keepTrapCounts(values map[string][]byte) {
+	counts, seed, fresh := k.trapCounts.changes()
 	if fresh {
 		k.table++
 		values[keyTable] = binary.BigEndian.AppendUint64(binary.AppendUvarint(nil, k.table), seed)
 		values[oldTable] = nil
 	}
-	for crowd, n := range counts {
-		values[crowdName(crowd)] = binary.AppendUvarint(binary.AppendUvarint(nil, k.table), uint64(n))
+	for group, n := range counts {
+		values[trapCountName(group)] = binary.AppendUvarint(binary.AppendUvarint(nil, k.table), uint64(n))
 	}
 }
 
@@ -226,7 +226,7 @@ func (k *checkpoint) recall(ctx context.Context) (was kept, err error) {
 	if err := k.recallLots(ctx); err != nil {
 		return was, err
 	}
-	return was, k.recallCrowds(ctx)
+	return was, k.recallTrapCounts(ctx)
 }
 
 func (k *checkpoint) recallHost(host string, value []byte) {
@@ -303,12 +303,12 @@ func (k *checkpoint) recallLots(ctx context.Context) error {
 	if err := k.sameSample(ctx); err != nil || k.sampler == nil {
 		return err
 	}
-	return k.store.Values(ctx, "", keyLot, func(name string, value []byte) error {
-		return k.sampler.recall(name[len(keyLot):], value)
+	return k.store.Values(ctx, "", keySample, func(name string, value []byte) error {
+		return k.sampler.recall(name[len(keySample):], value)
 	})
 }
 
-func (k *checkpoint) recallCrowds(ctx context.Context) error {
+func (k *checkpoint) recallTrapCounts(ctx context.Context) error {
 	b, err := k.store.Value(ctx, "", keyTable)
 	if err == nil && b == nil {
 		b, err = k.moveTable(ctx)
@@ -319,7 +319,7 @@ func (k *checkpoint) recallCrowds(ctx context.Context) error {
 	}
 	k.table = table
 	ctx = context.WithoutCancel(ctx)
-	k.crowds.load(binary.BigEndian.Uint64(b[n:]), func(crowd uint64) uint32 { return k.keptCrowd(ctx, table, crowd) })
+	k.trapCounts.load(binary.BigEndian.Uint64(b[n:]), func(group uint64) uint32 { return k.keptTrapCount(ctx, table, group) })
 	return nil
 }
 
@@ -332,9 +332,9 @@ func (k *checkpoint) moveTable(ctx context.Context) ([]byte, error) {
 	return b, k.mark(ctx, keyTable, b)
 }
 
-// keptCrowd returns the stored count of a crowd in a table. If the store cannot be read, it returns 0; the next commit then fails, too.
-func (k *checkpoint) keptCrowd(ctx context.Context, table, crowd uint64) uint32 {
-	b, err := k.store.Value(ctx, "", crowdName(crowd))
+// keptTrapCount returns the stored count of a group in a table. If the store cannot be read, it returns 0; the next commit then fails, too.
+func (k *checkpoint) keptTrapCount(ctx context.Context, table, group uint64) uint32 {
+	b, err := k.store.Value(ctx, "", trapCountName(group))
 	of, n := binary.Uvarint(b)
 	if err != nil || n <= 0 || of != table {
 		return 0
@@ -343,8 +343,8 @@ func (k *checkpoint) keptCrowd(ctx context.Context, table, crowd uint64) uint32 
 	return uint32(count)
 }
 
-func crowdName(crowd uint64) string {
-	return string(binary.BigEndian.AppendUint64([]byte(keyCrowd), crowd))
+func trapCountName(group uint64) string {
+	return string(binary.BigEndian.AppendUint64([]byte(keyTrapCount), group))
 }
 
 // mark commits one value at once.

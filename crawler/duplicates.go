@@ -11,17 +11,17 @@ import (
 
 // duplicates finds pages whose body is that of earlier pages, or nearly so. It is safe for concurrent use.
 type duplicates struct {
-	limits   Duplicates
-	contents *contents
-	crowds   *crowds         // counts the URLs of a host with the same body
-	hasher   *simhash.Hasher // nil without Duplicates.NearBits
-	near     *simhash.Index
-	fresh    nearPages // the entries of near that are not stored yet
-	keep     bool      // the crawl is durable, so fresh must be stored
+	limits     Duplicates
+	contents   *contents
+	trapCounts *trapCounts     // counts the URLs of a host with the same body
+	hasher     *simhash.Hasher // nil without Duplicates.NearBits
+	near       *simhash.Index
+	fresh      nearPages // the entries of near that are not stored yet
+	keep       bool      // the crawl is durable, so fresh must be stored
 }
 
-func newDuplicates(limits Duplicates, crowds *crowds) *duplicates {
-	d := &duplicates{limits: limits, contents: newContents(), crowds: crowds}
+func newDuplicates(limits Duplicates, trapCounts *trapCounts) *duplicates {
+	d := &duplicates{limits: limits, contents: newContents(), trapCounts: trapCounts}
 	if limits.NearBits > 0 {
 		d.hasher, d.near = simhash.NewHasher(), simhash.NewIndex(maxContents, limits.NearBits)
 	}
@@ -30,10 +30,10 @@ func newDuplicates(limits Duplicates, crowds *crowds) *duplicates {
 
 // meeting records how a page was counted.
 type meeting struct {
-	host  string
-	sum   [sha256.Size]byte
-	met   bool // counted in duplicates.contents
-	crowd bool // counted in duplicates.crowds
+	host    string
+	sum     [sha256.Size]byte
+	met     bool // counted in duplicates.contents
+	grouped bool // counted in duplicates.trapCounts
 }
 
 // meet compares the body with earlier ones, and reports whether too many URLs have had the same body.
@@ -59,11 +59,11 @@ func (d *duplicates) meet(v *Visit) (m meeting, tooMany bool) {
 		return m, true
 	case !m.met || d.limits.Soft <= 0 || !v.Page.IsHTML() || v.Page.Truncated != "":
 		return m, false
-	case d.crowds.same(m.host, m.sum, int(max(1, d.limits.Soft-1))):
+	case d.trapCounts.same(m.host, m.sum, int(max(1, d.limits.Soft-1))):
 		v.Outcome, v.Reason = Duplicate, reasonSoft404
 		return m, true
 	}
-	m.crowd = true
+	m.grouped = true
 	return m, false
 }
 
@@ -72,8 +72,8 @@ func (d *duplicates) forget(m meeting) {
 	if m.met {
 		d.contents.unmeet(m.sum)
 	}
-	if m.crowd {
-		d.crowds.unsame(m.host, m.sum)
+	if m.grouped {
+		d.trapCounts.unsame(m.host, m.sum)
 	}
 }
 

@@ -187,7 +187,7 @@ func TestSitemapsOfAHostAreLimitedOverAllRuns(t *testing.T) {
 }
 
 // The limits for traps stay the same, however often the crawl is stopped.
-func TestCrowdsOutliveTheProcess(t *testing.T) {
+func TestTrapCountsOutliveTheProcess(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example").Robots("").Site()
 		s.Page("/", "<a href=/p?0>x</a>")

@@ -17,7 +17,7 @@ import (
 // host's ready time in one step. If the Handler requests another attempt, the visit is discarded instead.
 func (a *attempt) end(ctx context.Context, v *Visit, links []frontier.Request) {
 	v.describe(a.claim.Request, a.claim.Attempt)
-	a.run.cuts.take(a.claim.URL) // the URL needs no kept body any more
+	a.run.partials.take(a.claim.URL) // the URL needs no kept body any more
 	a.run.terms.release(a.claim.URL)
 	links, again := a.handle(ctx, v, links)
 	if again != nil {
@@ -180,8 +180,8 @@ func (a *attempt) settle(ctx context.Context, s frontier.Settlement) {
 }
 
 // reservation holds what one visit has counted before it is known whether the visit is final: a page of the crawl and of its host, a body
-// in duplicates, and the crowds of its links and of the Handler's additions. commit makes the counts permanent when the visit is final.
-// When an attempt ends, counts that it has not committed are released: see attempt.serve.
+// in duplicates, and in trapCounts its links and the Handler's additions. commit makes the counts permanent when the visit is final. When
+// an attempt ends, counts that it has not committed are released: see attempt.serve.
 type reservation struct {
 	run *run
 
@@ -190,8 +190,8 @@ type reservation struct {
 	maps   string             // host whose sitemap limit counts the visit; "": none
 	page   bool               // the visit is a page or a sitemap, so its counts stay
 	body   meeting            // the count in duplicates
-	links  []frontier.Request // links of the page, counted in crowds
-	work   *work              // additions of the Handler, counted in crowds
+	links  []frontier.Request // links of the page, counted in trapCounts
+	work   *work              // additions of the Handler, counted in trapCounts
 }
 
 // pageOf reserves a page of a host; h is the host's entry in Config.Hosts, or nil. If the host has used up a budget, pageOf returns false

@@ -160,7 +160,7 @@ type work struct {
 
 	mu     sync.Mutex
 	extra  []frontier.Request
-	raises []frontier.Request // Requests that raise known URLs; they are not counted in crowds
+	raises []frontier.Request // Requests that raise known URLs; trapCounts does not count them
 	data   []json.RawMessage
 	err    error // error of a result that could not be marshalled
 	over   bool
@@ -208,8 +208,8 @@ func (w *work) decide(v *Visit, u weburl.URL, depth int, known bool) (Fate, stri
 	if !w.judge.room().has(u) {
 		return FateFull, "the queue has no room for it"
 	}
-	if crowd := w.judge.crowds.enter(u); crowd != "" {
-		return FateTrap, crowd
+	if trap := w.judge.trapCounts.enter(u); trap != "" {
+		return FateTrap, trap
 	}
 	return FateFollow, ""
 }
@@ -258,10 +258,10 @@ func (w *work) end() (extra []frontier.Request, data []json.RawMessage) {
 	return append(w.extra[:len(w.extra):len(w.extra)], w.raises...), w.data
 }
 
-// uncount removes URLs from their crowds, because they are not queued after all.
+// uncount removes URLs from trapCounts, because they are not queued after all.
 func (j *judge) uncount(queue []frontier.Request) {
 	for i := range queue {
-		j.crowds.leave(queue[i].URL)
+		j.trapCounts.leave(queue[i].URL)
 	}
 }
 

@@ -202,7 +202,7 @@ func (j *judge) pastRequests(list History) iter.Seq[[]frontier.Request] {
 	return func(yield func([]frontier.Request) bool) {
 		var batch []frontier.Request
 		for u, depth := range list.All() {
-			if j.admissible(u, depth, frontier.KindPage).fate != FateFollow || j.knows(u, depth, lowest) || j.crowds.enter(u) != "" {
+			if j.admissible(u, depth, frontier.KindPage).fate != FateFollow || j.knows(u, depth, lowest) || j.trapCounts.enter(u) != "" {
 				continue
 			}
 			batch = append(batch, frontier.Request{URL: u, Depth: depth, Priority: j.priorities.of(u)})

@@ -611,8 +611,8 @@ func (c *web) outcome(t *testing.T) (line, also string) {
 			t.Fatal(err)
 		}
 		rep, err := cr.Run(t.Context(), s.URL("/"))
-		var vain *crawler.UnreachableError
-		if err != nil && !errors.As(err, &vain) {
+		var unreachable *crawler.UnreachableError
+		if err != nil && !errors.As(err, &unreachable) {
 			t.Fatal(err)
 		}
 		line, also = v.last.line(at.String()), v.also

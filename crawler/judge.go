@@ -14,10 +14,10 @@ import (
 // judge decides which URLs may enter the crawl: by the limits of the Config, by the scope, and by the queue. It is safe for
 // concurrent use.
 type judge struct {
-	cfg    *Config
-	scope  Scope
-	queue  frontier.Frontier // nil: every URL counts as new, and may be queued
-	crowds *crowds
+	cfg        *Config
+	scope      Scope
+	queue      frontier.Frontier // nil: every URL counts as new, and may be queued
+	trapCounts *trapCounts
 
 	priorities *priorities
 	sampler    *sampler // nil unless a sample is drawn

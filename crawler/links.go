@@ -326,7 +326,7 @@ func (k *linker) enter(in *room, u weburl.URL) Fate {
 	switch {
 	case !in.has(u):
 		return FateFull
-	case k.judge.crowds.enter(u) != "":
+	case k.judge.trapCounts.enter(u) != "":
 		return FateTrap
 	}
 	in.take(u)

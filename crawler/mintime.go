@@ -15,33 +15,33 @@ import (
 // workers.
 type bound struct {
 	mu      sync.Mutex
-	needs   map[party]*need
-	changed map[party]bool // changes since the last call of changes; nil in a crawl that is not durable
+	needs   map[bottleneck]*need
+	changed map[bottleneck]bool // changes since the last call of changes; nil in a crawl that is not durable
 }
 
-// party is a host, or the address of a server. Requests to it are made one at a time.
-type party struct {
+// bottleneck is a host, or the address of a server. Requests to it are made one at a time.
+type bottleneck struct {
 	host string
 	addr netip.Addr
 }
 
 const partyHost, partyAddr = "host ", "address "
 
-// String returns the name of the party in reports and in stored state.
-func (p party) String() string {
+// String returns the name of the host or address in reports and in stored state.
+func (p bottleneck) String() string {
 	if p.host != "" {
 		return partyHost + p.host
 	}
 	return partyAddr + p.addr.String()
 }
 
-// parseParty parses the result of String. It returns the zero party if the name is not valid.
-func parseParty(name string) party {
+// parseBottleneck parses the result of String. It returns the zero bottleneck if the name is not valid.
+func parseBottleneck(name string) bottleneck {
 	if host, ok := strings.CutPrefix(name, partyHost); ok {
-		return party{host: host}
+		return bottleneck{host: host}
 	}
 	addr, _ := netip.ParseAddr(strings.TrimPrefix(name, partyAddr))
-	return party{addr: addr}
+	return bottleneck{addr: addr}
 }
 
 type need struct {
@@ -50,7 +50,7 @@ type need struct {
 	slots int
 }
 
-func newBound() *bound { return &bound{needs: map[party]*need{}} }
+func newBound() *bound { return &bound{needs: map[bottleneck]*need{}} }
 
 // answer adds a request to the needs of its host and, unless the operator owns the host, of its address.
 func (b *bound) answer(a *fetcher.Answer, own func(host string) int) {
@@ -68,9 +68,9 @@ func (b *bound) answer(a *fetcher.Answer, own func(host string) int) {
 	if own != nil {
 		slots = own(host)
 	}
-	b.add(party{host: host}, slots, took, rest)
+	b.add(bottleneck{host: host}, slots, took, rest)
 	if slots == 0 {
-		b.add(party{addr: a.Addr}, 1, took, rest)
+		b.add(bottleneck{addr: a.Addr}, 1, took, rest)
 	}
 }
 
@@ -81,8 +81,8 @@ func failure(err error) *fetcher.Error {
 	return failed
 }
 
-// add adds a request to the need of a party: the duration of the request and the pause after it.
-func (b *bound) add(who party, slots int, took, rest time.Duration) {
+// add adds a request to the need of a host or address: the duration of the request and the pause after it.
+func (b *bound) add(who bottleneck, slots int, took, rest time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := b.needs[who]
@@ -113,10 +113,10 @@ func (b *bound) changes() map[string]need {
 func (b *bound) recall(who string, n need) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.needs[parseParty(who)] = &n
+	b.needs[parseBottleneck(who)] = &n
 }
 
-// least returns the minimum time and the party that determines it.
+// least returns the minimum time and the host or address that determines it.
 func (b *bound) least() (time.Duration, string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -199,8 +199,8 @@ func checkCounts(t *testing.T, r *run, store *booked, out *booking) {
 	if f := r.duplicates.contents.first[[16]byte(sum[:16])]; f != nil && f.count != 1+out.met {
 		t.Errorf("repeated bodies are counted %d times, but %d visits had one", f.count, out.met)
 	}
-	want := newCrowds(r.cfg.Traps, nil)
-	want.seed = r.judge.crowds.seed
+	want := newTrapCounts(r.cfg.Traps, nil)
+	want.seed = r.judge.trapCounts.seed
 	for _, q := range store.queued {
 		if q.Kind != frontier.KindRedirect {
 			want.enter(q.URL)
@@ -209,15 +209,15 @@ func checkCounts(t *testing.T, r *run, store *booked, out *booking) {
 	for host, n := range out.same {
 		want.counts[want.key("=", host, string(sum[:16]))] = uint32(n)
 	}
-	got := maps.Clone(r.judge.crowds.counts)
+	got := maps.Clone(r.judge.trapCounts.counts)
 	maps.DeleteFunc(got, func(_ uint64, n uint32) bool { return n == 0 })
 	for k, n := range got {
 		if n != want.counts[k] {
-			t.Errorf("crowd %x has %d, want %d", k, n, want.counts[k])
+			t.Errorf("group %x has %d, want %d", k, n, want.counts[k])
 		}
 	}
 	if len(got) != len(want.counts) {
-		t.Errorf("%d crowds, want %d", len(got), len(want.counts))
+		t.Errorf("%d trap counts, want %d", len(got), len(want.counts))
 	}
 }
 
@@ -247,7 +247,7 @@ func TestALostClaimCountsNothing(t *testing.T) {
 		if rep, err := r.crawl(ctx); !errors.Is(err, context.DeadlineExceeded) || rep.Requests < 2 || rep.Pages != 0 {
 			t.Fatalf("%+v, %v", rep, err)
 		}
-		for _, n := range r.judge.crowds.counts {
+		for _, n := range r.judge.trapCounts.counts {
 			if n != 0 {
 				t.Error("the links of a lost visit are counted")
 			}

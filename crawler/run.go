@@ -51,16 +51,16 @@ type state struct {
 	ending
 	halt halt
 
-	budget    *budget
-	tally     *tally
-	bound     *bound
-	inflight  *inflight
-	cuts      *cuts
-	causes    causes
-	forbidden forbidden
-	vain      vain
-	linkers   linkers
-	terms     *terms
+	budget     *budget
+	tally      *tally
+	bound      *bound
+	inflight   *inflight
+	partials   *partials
+	causes     causes
+	forbidden  forbidden
+	unanswered unanswered
+	linkers    linkers
+	terms      *terms
 }
 
 func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
@@ -75,7 +75,7 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 		parts: parts{cfg: cfg, gate: c.gate, pins: &c.pins, seeds: urls},
 		state: state{
 			budget: newBudget(cfg.Limits.Pages), tally: newTally(time.Now()), bound: newBound(),
-			inflight: newInflight(cfg.Limits.InFlight), cuts: newCuts(), terms: newTerms(&cfg),
+			inflight: newInflight(cfg.Limits.InFlight), partials: newPartials(), terms: newTerms(&cfg),
 		},
 	}
 	if r.sampler, err = newSampler(cfg.Sample, urls); err != nil {
@@ -97,8 +97,8 @@ func (r *run) make(had *atomic.Bool) error {
 	if err := r.makeJudge(); err != nil {
 		return err
 	}
-	r.duplicates = newDuplicates(r.cfg.Duplicates, r.judge.crowds)
-	r.vain = vain{had: had, off: r.cfg.Politeness.RobotsGiveUp == Forever, gate: r.gate, queue: r.frontier, giveUp: r.giveUp}
+	r.duplicates = newDuplicates(r.cfg.Duplicates, r.judge.trapCounts)
+	r.unanswered = unanswered{had: had, off: r.cfg.Politeness.RobotsGiveUp == Forever, gate: r.gate, queue: r.frontier, giveUp: r.giveUp}
 	r.output = newOutput(r.cfg.Sinks, r.archiveFailed)
 	if err := r.makeCommitter(); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (r *run) makeFrontier() {
 
 func (r *run) makeJudge() (err error) {
 	cfg := &r.cfg
-	j := &judge{cfg: cfg, scope: cfg.Scope.Custom, crowds: newCrowds(cfg.Traps, cfg.Politeness.OwnHosts), priorities: newPriorities(cfg), sampler: r.sampler}
+	j := &judge{cfg: cfg, scope: cfg.Scope.Custom, trapCounts: newTrapCounts(cfg.Traps, cfg.Politeness.OwnHosts), priorities: newPriorities(cfg), sampler: r.sampler}
 	if j.scope == nil {
 		if j.scope, err = cfg.seedScope(r.hosts, r.seeds...); err != nil {
 			return err
@@ -281,7 +281,7 @@ func (r *run) open(ctx context.Context) error {
 			return fmt.Errorf("%w: the pages that wait to be rendered: %w", ErrResume, err)
 		}
 		if was.Report.Bytes > 0 || len(was.Report.Statuses) > 0 {
-			r.vain.hear()
+			r.unanswered.hear()
 		}
 	}
 	seeds, err := r.addSeeds(ctx)

@@ -114,14 +114,14 @@ func (r *run) readsSitemaps(u weburl.URL) bool {
 // run without a sample.
 type sampler struct {
 	of      Sample
-	lots    map[string]*lot // keyed by site; the map does not change while workers run
+	samples map[string]*siteSample // keyed by site; the map does not change while workers run
 	mu      sync.Mutex
-	changed map[string]bool // sites whose lots must be stored
+	changed map[string]bool // sites whose samples must be stored
 	once    sync.Once
 }
 
-// lot holds the sampling state of a site. Its JSON is stored in durable frontiers.
-type lot struct {
+// siteSample holds the sampling state of a site. Its JSON is stored in durable frontiers.
+type siteSample struct {
 	draw.Bottom
 
 	Sitemaps int  `json:"sitemaps"`
@@ -136,13 +136,13 @@ func newSampler(of Sample, seeds []weburl.URL) (*sampler, error) {
 	if of.N == 0 {
 		return nil, nil
 	}
-	s := &sampler{of: of, lots: map[string]*lot{}, changed: map[string]bool{}}
+	s := &sampler{of: of, samples: map[string]*siteSample{}, changed: map[string]bool{}}
 	for _, u := range seeds {
-		s.lots[hostName(u)] = &lot{Bottom: s.empty()}
+		s.samples[hostName(u)] = &siteSample{Bottom: s.empty()}
 	}
-	if len(s.lots)*of.N > maxSampled {
+	if len(s.samples)*of.N > maxSampled {
 		return nil, configError("Sample is of %d pages of each of %d sites: of %d in all the URLs would be in memory, and at most %d may be; crawl the sites in parts, each is drawn as in one crawl",
-			of.N, len(s.lots), len(s.lots)*of.N, maxSampled)
+			of.N, len(s.samples), len(s.samples)*of.N, maxSampled)
 	}
 	return s, nil
 }
@@ -157,12 +157,12 @@ func (s *sampler) text() string {
 	return s.of.String()
 }
 
-// site returns the lot of u's site, or nil if no seed is on that site.
-func (s *sampler) site(u weburl.URL) *lot {
+// site returns the sample of u's site, or nil if no seed is on that site.
+func (s *sampler) site(u weburl.URL) *siteSample {
 	if s == nil {
 		return nil
 	}
-	return s.lots[hostName(u)]
+	return s.samples[hostName(u)]
 }
 
 // open reports whether u is on a seed's site whose sample is not drawn yet.
@@ -240,7 +240,7 @@ func (a *attempt) list(all listed, u weburl.URL) {
 	b.Add(a.run.cfg.Canonical.Normal(u), u.String(), a.claim.URL.String())
 }
 
-// collect adds the URLs that a sitemap lists to the lots of their sites. It is called when the sitemap's visit is final.
+// collect adds the URLs that a sitemap lists to the samples of their sites. It is called when the sitemap's visit is final.
 func (s *sampler) collect(all listed) error {
 	if s == nil || len(all) == 0 {
 		return nil
@@ -249,7 +249,7 @@ func (s *sampler) collect(all listed) error {
 	defer s.mu.Unlock()
 	var errs []error
 	for site, b := range all {
-		if l := s.lots[site]; !l.Closed {
+		if l := s.samples[site]; !l.Closed {
 			errs = append(errs, l.Merge(b))
 			l.Sitemaps++
 			s.changed[site] = true
@@ -258,7 +258,7 @@ func (s *sampler) collect(all listed) error {
 	return errors.Join(errs...)
 }
 
-// draw queues the samples when every sitemap has been read. It first stores that the lots are closed. So if the process is killed in
+// draw queues the samples when every sitemap has been read. It first stores that the samples are closed. So if the process is killed in
 // between, the one that resumes the crawl ignores further sitemaps, and queues the same samples when its queue is empty.
 func (r *run) draw(ctx context.Context) {
 	r.sampler.once.Do(func() {
@@ -276,11 +276,11 @@ func (r *run) draw(ctx context.Context) {
 	})
 }
 
-// close closes all lots and returns the values to store.
+// close closes all site samples and returns the values to store.
 func (s *sampler) close() (map[string][]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for site, l := range s.lots {
+	for site, l := range s.samples {
 		if !l.Closed {
 			l.Closed, s.changed[site] = true, true
 		}
@@ -288,7 +288,7 @@ func (s *sampler) close() (map[string][]byte, error) {
 	return s.values()
 }
 
-// changes returns the stored values of the lots that have changed since the last call.
+// changes returns the stored values of the samples that have changed since the last call.
 func (s *sampler) changes() (map[string][]byte, error) {
 	if s == nil {
 		return nil, nil
@@ -301,34 +301,34 @@ func (s *sampler) changes() (map[string][]byte, error) {
 func (s *sampler) values() (map[string][]byte, error) {
 	values := map[string][]byte{}
 	for site := range s.changed {
-		b, err := json.Marshal(s.lots[site])
+		b, err := json.Marshal(s.samples[site])
 		if err != nil {
 			return nil, err
 		}
-		values[keyLot+site] = b
+		values[keySample+site] = b
 	}
 	clear(s.changed)
 	return values, nil
 }
 
-// recall restores a lot that an earlier process stored. Lots of sites that are no longer seeds' sites are ignored.
+// recall restores a site sample that an earlier process stored. Samples of sites that are no longer seeds' sites are ignored.
 func (s *sampler) recall(site string, value []byte) error {
-	if s.lots[site] == nil {
+	if s.samples[site] == nil {
 		return nil
 	}
-	l := new(lot)
+	l := new(siteSample)
 	if err := json.Unmarshal(value, l); err != nil {
 		return fmt.Errorf("what the sitemaps of %s list: %w", site, err)
 	}
-	s.lots[site] = l
+	s.samples[site] = l
 	return nil
 }
 
-// sorted returns the lots, ordered by site name.
-func (s *sampler) sorted() iter.Seq2[string, *lot] {
-	return func(yield func(string, *lot) bool) {
-		for _, site := range slices.Sorted(maps.Keys(s.lots)) {
-			if !yield(site, s.lots[site]) {
+// sorted returns the site samples, ordered by site name.
+func (s *sampler) sorted() iter.Seq2[string, *siteSample] {
+	return func(yield func(string, *siteSample) bool) {
+		for _, site := range slices.Sorted(maps.Keys(s.samples)) {
+			if !yield(site, s.samples[site]) {
 				return
 			}
 		}

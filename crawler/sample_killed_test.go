@@ -182,9 +182,9 @@ func random(w *crawltest.Web, rng *rand.Rand, of crawler.Sample) *lottery {
 		l.seeds = append(l.seeds, s.URL("/"))
 	}
 	stranger := w.Site("http://stranger.example")
-	lots := map[string]*draw.Bottom{}
+	samples := map[string]*draw.Bottom{}
 	for _, s := range sites {
-		lots[s.URL("")] = &draw.Bottom{N: of.N, Seed: of.Seed}
+		samples[s.URL("")] = &draw.Bottom{N: of.N, Seed: of.Seed}
 	}
 	files := map[*crawltest.Site][]*strings.Builder{}
 	for _, s := range sites {
@@ -200,7 +200,7 @@ func random(w *crawltest.Web, rng *rand.Rand, of crawler.Sample) *lottery {
 				by := sites[rng.IntN(len(sites))]
 				if fs := files[by]; len(fs) > 0 {
 					fmt.Fprintf(fs[rng.IntN(len(fs))], "<url><loc>%s</loc></url>", s.URL(at))
-					if b := lots[s.URL("")]; b != nil {
+					if b := samples[s.URL("")]; b != nil {
 						b.Add(s.URL(at), s.URL(at), "")
 					}
 				}
@@ -233,7 +233,7 @@ func random(w *crawltest.Web, rng *rand.Rand, of crawler.Sample) *lottery {
 			fails(s.Page("/index.xml", "<sitemapindex>"+index+"</sitemapindex>").Type("application/xml"))
 		}
 		fails(s.Robots(robots).Forbids("/p3"))
-		b := lots[s.URL("")]
+		b := samples[s.URL("")]
 		for _, it := range b.Drawn() {
 			l.want[s.URL("")] = append(l.want[s.URL("")], it.URL)
 		}

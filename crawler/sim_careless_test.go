@@ -41,7 +41,7 @@ func (f *careless) spins() {
 		f.at, f.asked = now, 0
 	}
 	if f.asked == tooMany {
-		f.t.Errorf("asked in vain, %d times at one instant", f.asked)
+		f.t.Errorf("looked up in vain, %d times at one instant", f.asked)
 		f.left = 0
 		f.crawler.Drain()
 	}

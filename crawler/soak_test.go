@@ -111,8 +111,8 @@ func (w *endless) serve(rw http.ResponseWriter, r *http.Request) {
 func (r *run) retained() (counts map[string]int, requests int) {
 	r.duplicates.contents.mu.Lock()
 	defer r.duplicates.contents.mu.Unlock()
-	r.judge.crowds.mu.Lock()
-	defer r.judge.crowds.mu.Unlock()
+	r.judge.trapCounts.mu.Lock()
+	defer r.judge.trapCounts.mu.Unlock()
 	r.causes.mu.Lock()
 	defer r.causes.mu.Unlock()
 	r.tally.mu.Lock()
@@ -122,7 +122,7 @@ func (r *run) retained() (counts map[string]int, requests int) {
 	r.linkers.mu.Lock()
 	defer r.linkers.mu.Unlock()
 	return map[string]int{
-		"contents": len(r.duplicates.contents.first), "crowds": len(r.judge.crowds.counts), "causes": len(r.causes.last),
+		"contents": len(r.duplicates.contents.first), "trapCounts": len(r.judge.trapCounts.counts), "causes": len(r.causes.last),
 		"hosts": len(r.tally.hosts), "reasons": len(r.tally.r.Reasons), "statuses": len(r.tally.r.Statuses),
 		"types": len(r.tally.r.Types), "sitemaps": len(r.tally.sitemaps), "bound": len(r.bound.needs),
 		"linkers": len(r.linkers.idle),
@@ -132,9 +132,9 @@ func (r *run) retained() (counts map[string]int, requests int) {
 // Limits that are smaller than usual, so that the soak test reaches them. Other counts are bounded by the number of hosts or by
 // constants.
 const (
-	soakContents = 300
-	soakCrowds   = 3000
-	soakMemTable = 256 << 10
+	soakContents   = 300
+	soakTrapCounts = 3000
+	soakMemTable   = 256 << 10
 )
 
 // Limits for the memory of an idle linker, in KiB: one that has read a page with many links (at most one per
@@ -230,7 +230,7 @@ func soak(t *testing.T, hosts, hours, perURL int, open func() frontier.Frontier)
 		r, end := soaking(t, newEndless(t), hosts, time.Duration(hours)*time.Hour, store)
 		defer end()
 		most := map[string]int{
-			"contents": soakContents, "crowds": soakCrowds, "types": maxTypes + 1, "hosts": hosts, "bound": 2 * hosts,
+			"contents": soakContents, "trapCounts": soakTrapCounts, "types": maxTypes + 1, "hosts": hosts, "bound": 2 * hosts,
 			"linkers": r.cfg.Concurrency, "statuses": 4, "reasons": 4, "causes": 0, "sitemaps": 0,
 		}
 		settled, known := 0, 0
@@ -284,7 +284,7 @@ func soaking(t *testing.T, w *endless, hosts int, long time.Duration, store fron
 	if r, err = c.start(seeds, nil); err != nil {
 		t.Fatal(err)
 	}
-	r.duplicates.contents.most, r.judge.crowds.most = soakContents, soakCrowds
+	r.duplicates.contents.most, r.judge.trapCounts.most = soakContents, soakTrapCounts
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		if _, err := r.crawl(t.Context()); err != nil {

@@ -291,7 +291,7 @@ func (t *terms) hold(p *fetcher.Page, names []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	w := waitingPage{names: names}
-	if size := cutSize(p); t.holds+size <= maxCuts {
+	if size := cutSize(p); t.holds+size <= maxPartials {
 		t.holds += size
 		w.page = p.Clone()
 	}

@@ -110,10 +110,10 @@ func latestYear(s string) int {
 	return best
 }
 
-// crowds counts the URLs queued per directory, the query variants queued per path, the session variants queued per URL, and the URLs of a
-// host that have the same body, so that no single script or directory fills the queue. Each count belongs to a crowd, which is identified
-// by a keyed hash. When the table is full, it is emptied, which only admits more URLs.
-type crowds struct {
+// trapCounts counts the URLs queued per directory, the query variants queued per path, the session variants queued per URL, and the URLs
+// of a host that have the same body, so that no single script or directory fills the queue. Each count belongs to such a group of URLs,
+// which is identified by a keyed hash. When the table is full, it is emptied, which only admits more URLs.
+type trapCounts struct {
 	queries  int // maximum variants of one path; 0: no limit
 	dir      int // maximum URLs of one directory; 0: no limit
 	sessions int // maximum variants of one URL that differ only in their session; 0: no limit
@@ -122,28 +122,28 @@ type crowds struct {
 	// hosts have.
 	own func(host string) int
 
-	most int // maximum number of crowds
+	most int // maximum number of trap counts
 
 	mu      sync.Mutex
 	seed    uint64
 	counts  map[uint64]uint32
-	changed map[uint64]struct{}       // crowds changed since the last call of changes; nil before the first call
+	changed map[uint64]struct{}       // groups changed since the last call of changes; nil before the first call
 	fresh   bool                      // the table has been emptied since the last call of changes
-	kept    func(crowd uint64) uint32 // returns the count that an earlier process stored; may be nil
+	kept    func(group uint64) uint32 // returns the count that an earlier process stored; may be nil
 }
 
-// maxCrowds limits the size of the table to about 20 MB.
-const maxCrowds = 1 << 20
+// maxTrapCounts limits the size of the table to about 20 MB.
+const maxTrapCounts = 1 << 20
 
-func newCrowds(t Traps, own func(host string) int) *crowds {
-	return &crowds{
-		queries: max(0, int(t.Queries)), dir: max(0, int(t.PerDir)), sessions: max(0, int(t.Sessions)), own: own, most: maxCrowds,
+func newTrapCounts(t Traps, own func(host string) int) *trapCounts {
+	return &trapCounts{
+		queries: max(0, int(t.Queries)), dir: max(0, int(t.PerDir)), sessions: max(0, int(t.Sessions)), own: own, most: maxTrapCounts,
 		seed: rand.Uint64(), counts: map[uint64]uint32{},
 	}
 }
 
-// enter counts a URL that is about to be queued. If a crowd is full, it returns the reason code and a description of the trap.
-func (c *crowds) enter(u weburl.URL) string {
+// enter counts a URL that is about to be queued. If a group of URLs is full, it returns the reason code and a description of the trap.
+func (c *trapCounts) enter(u weburl.URL) string {
 	path := u.Path()
 	dir := path[:strings.LastIndexByte(path, '/')+1]
 	c.mu.Lock()
@@ -166,7 +166,7 @@ func (c *crowds) enter(u weburl.URL) string {
 }
 
 // leave reverts enter for a URL that is not queued after all.
-func (c *crowds) leave(u weburl.URL) {
+func (c *trapCounts) leave(u weburl.URL) {
 	path := u.Path()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,21 +180,21 @@ func (c *crowds) leave(u weburl.URL) {
 }
 
 // same counts a URL of host whose body an earlier URL had. It reports whether the maximum number of such URLs had already been counted.
-func (c *crowds) same(host string, sum [32]byte, most int) bool {
+func (c *trapCounts) same(host string, sum [32]byte, most int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.count("=", host, string(sum[:16]), most)
 }
 
 // unsame reverts same.
-func (c *crowds) unsame(host string, sum [32]byte) {
+func (c *trapCounts) unsame(host string, sum [32]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.uncount("=", host, string(sum[:16]))
 }
 
-// count adds one to a crowd. It returns false if the crowd has reached the maximum.
-func (c *crowds) count(kind, host, path string, most int) bool {
+// count adds one to a group of URLs. It returns false if the group has reached the maximum.
+func (c *trapCounts) count(kind, host, path string, most int) bool {
 	k := c.key(kind, host, path)
 	n := c.size(k)
 	if int(n) >= most {
@@ -211,8 +211,8 @@ func (c *crowds) count(kind, host, path string, most int) bool {
 	return true
 }
 
-// uncount subtracts one from a crowd, unless it is 0.
-func (c *crowds) uncount(kind, host, path string) {
+// uncount subtracts one from a group of URLs, unless it is 0.
+func (c *trapCounts) uncount(kind, host, path string) {
 	k := c.key(kind, host, path)
 	n := c.size(k)
 	if n == 0 {
@@ -224,9 +224,9 @@ func (c *crowds) uncount(kind, host, path string) {
 	}
 }
 
-// size returns the size of a crowd. Counts of an earlier process are only read when they are needed, so that restarts do not take longer
-// as counts accumulate.
-func (c *crowds) size(k uint64) uint32 {
+// size returns the size of a group of URLs. Counts of an earlier process are only read when they are needed, so that restarts do not
+// take longer as counts accumulate.
+func (c *trapCounts) size(k uint64) uint32 {
 	n, counted := c.counts[k]
 	if !counted && c.kept != nil {
 		return c.kept(k)
@@ -234,13 +234,13 @@ func (c *crowds) size(k uint64) uint32 {
 	return n
 }
 
-func (c *crowds) key(kind, host, path string) uint64 {
+func (c *trapCounts) key(kind, host, path string) uint64 {
 	var space [512]byte
 	name := append(append(append(append(space[:0], kind...), host...), 0), path...)
 	return xxh3.HashSeed(name, c.seed)
 }
 
-func (c *crowds) restart() {
+func (c *trapCounts) restart() {
 	clear(c.counts)
 	c.kept = nil
 	if c.changed != nil {
@@ -249,9 +249,9 @@ func (c *crowds) restart() {
 	}
 }
 
-// changes returns the counts that changed since the last call, keyed by the hash of their crowd under seed. fresh reports whether all
+// changes returns the counts that changed since the last call, keyed by the hash of their group under seed. fresh reports whether all
 // other counts must be forgotten first. The first call returns all counts; from then on the table records its changes.
-func (c *crowds) changes() (counts map[uint64]uint32, seed uint64, fresh bool) {
+func (c *trapCounts) changes() (counts map[uint64]uint32, seed uint64, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	seed, fresh = c.seed, c.fresh || c.changed == nil
@@ -272,7 +272,7 @@ func (c *crowds) changes() (counts map[uint64]uint32, seed uint64, fresh bool) {
 
 // load makes an empty table continue from the state that changes returned, under the same seed. kept returns the stored counts; it is
 // called while the table is locked.
-func (c *crowds) load(seed uint64, kept func(crowd uint64) uint32) {
+func (c *trapCounts) load(seed uint64, kept func(group uint64) uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seed, c.kept, c.changed = seed, kept, map[uint64]struct{}{}

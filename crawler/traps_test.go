@@ -30,8 +30,8 @@ func TestTrapCalendar(t *testing.T) {
 	}
 }
 
-func TestCrowds(t *testing.T) {
-	c := newCrowds(Traps{Queries: 3, PerDir: 5, Sessions: Unlimited}, nil)
+func TestTrapCounts(t *testing.T) {
+	c := newTrapCounts(Traps{Queries: 3, PerDir: 5, Sessions: Unlimited}, nil)
 	enter := func(u string) bool { return c.enter(mustURL(t, u)) == "" }
 	for i := range 4 {
 		if got, want := enter(fmt.Sprintf("http://a.test/s/x?q=%d", i)), i < 3; got != want {
@@ -39,12 +39,12 @@ func TestCrowds(t *testing.T) {
 		}
 	}
 	if !enter("http://b.test/s/x?q=9") || !enter("http://a.test/s/y?q=1") {
-		t.Error("other hosts and paths have crowds of their own")
+		t.Error("other hosts and paths have separate counts")
 	}
 	if !enter("http://a.test/s/z") || enter("http://a.test/s/zz") {
 		t.Error("the sixth URL of a directory is one too many")
 	}
-	off := newCrowds(Traps{Queries: Unlimited, PerDir: Unlimited, Sessions: Unlimited}, nil)
+	off := newTrapCounts(Traps{Queries: Unlimited, PerDir: Unlimited, Sessions: Unlimited}, nil)
 	for i := range 10_000 {
 		if off.enter(mustURL(t, fmt.Sprintf("http://a.test/?%d", i))) != "" {
 			t.Fatal("None is no limit")
@@ -53,8 +53,8 @@ func TestCrowds(t *testing.T) {
 }
 
 // URLs that differ only in their session count as one group; those that differ otherwise do not.
-func TestSessionCrowds(t *testing.T) {
-	c := newCrowds(Traps{Queries: Unlimited, PerDir: Unlimited, Sessions: 2}, nil)
+func TestSessionTrapCounts(t *testing.T) {
+	c := newTrapCounts(Traps{Queries: Unlimited, PerDir: Unlimited, Sessions: 2}, nil)
 	for i, u := range []string{"/x?PHPSESSID=1&a=1", "/x?a=1&PHPSESSID=2", "/x;jsessionid=3?a=1", "/x?PHPSESSID=4&a=2", "/x?a=1", "/x?a=1&sid=5"} {
 		if got, want := c.enter(mustURL(t, "http://a.test"+u)), i == 2; (got != "") != want {
 			t.Errorf("%s: %q", u, got)
@@ -63,9 +63,11 @@ func TestSessionCrowds(t *testing.T) {
 }
 
 // A table can be restored from the changes stored since it was loaded.
-func TestCrowdsOutliveTheProcess(t *testing.T) {
-	c := newCrowds(Traps{Queries: 5, PerDir: Unlimited, Sessions: Unlimited}, nil)
-	enter := func(c *crowds, i int) bool { return c.enter(mustURL(t, fmt.Sprintf("http://a.test/x?%d", i))) == "" }
+func TestTrapCountsOutliveTheProcess(t *testing.T) {
+	c := newTrapCounts(Traps{Queries: 5, PerDir: Unlimited, Sessions: Unlimited}, nil)
+	enter := func(c *trapCounts, i int) bool {
+		return c.enter(mustURL(t, fmt.Sprintf("http://a.test/x?%d", i))) == ""
+	}
 	for i := range 3 {
 		enter(c, i)
 	}
@@ -84,8 +86,8 @@ func TestCrowdsOutliveTheProcess(t *testing.T) {
 	for k, n := range more {
 		stored[k] = n
 	}
-	d := newCrowds(Traps{Queries: 5, PerDir: Unlimited, Sessions: Unlimited}, nil)
-	d.load(seed, func(crowd uint64) uint32 { return stored[crowd] })
+	d := newTrapCounts(Traps{Queries: 5, PerDir: Unlimited, Sessions: Unlimited}, nil)
+	d.load(seed, func(group uint64) uint32 { return stored[group] })
 	if !enter(d, 4) || enter(d, 5) {
 		t.Error("the fifth variant is the last, also after a restart")
 	}
@@ -104,9 +106,9 @@ func TestCrowdsOutliveTheProcess(t *testing.T) {
 }
 
 // A full table is emptied instead of growing.
-func TestCrowdsAreBounded(t *testing.T) {
-	c := newCrowds(Traps{Queries: 5, PerDir: Unlimited, Sessions: Unlimited}, nil)
-	for i := range uint64(maxCrowds) {
+func TestTrapCountsAreBounded(t *testing.T) {
+	c := newTrapCounts(Traps{Queries: 5, PerDir: Unlimited, Sessions: Unlimited}, nil)
+	for i := range uint64(maxTrapCounts) {
 		c.counts[i] = 1
 	}
 	c.changes()

@@ -54,8 +54,8 @@ func (e *UnreachableError) Error() string {
 	return b.String()
 }
 
-// vain records failed attempts until a host responds for the first time.
-type vain struct {
+// unanswered records failed attempts until a host responds for the first time.
+type unanswered struct {
 	had    *atomic.Bool // a host has responded, in any Run of the Crawler
 	off    bool         // the crawl never gives up
 	gate   *politeness.Gate
@@ -63,17 +63,17 @@ type vain struct {
 	giveUp func(*UnreachableError) // ends the crawl
 
 	mu    sync.Mutex
-	hosts map[string]*Tried // keyed by weburl.URL.Host; at most maxVain
+	hosts map[string]*Tried // keyed by weburl.URL.Host; at most maxUnanswered
 	spent int               // number of hosts whose attempts are enough
 }
 
 const (
-	vainAttempts = 3      // a host's robots.txt is requested at once, after 1 s, and 5 s later
-	maxVain      = 10_000 // with more hosts, some seconds are too short to decide
+	enoughAttempts = 3      // a host's robots.txt is requested at once, after 1 s, and 5 s later
+	maxUnanswered  = 10_000 // with more hosts, some seconds are too short to decide
 )
 
 // hear records that a host has responded. Nothing is recorded from then on.
-func (v *vain) hear() {
+func (v *unanswered) hear() {
 	if v.had.Swap(true) {
 		return
 	}
@@ -84,12 +84,12 @@ func (v *vain) hear() {
 
 // note records that a request for u, which a URL of host needed, has failed. times is a minimum for the number of failures so far,
 // including those of earlier processes. note returns the number of hosts with enough attempts.
-func (v *vain) note(host string, u weburl.URL, err error, times int) (spent int) {
+func (v *unanswered) note(host string, u weburl.URL, err error, times int) (spent int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	t := v.hosts[host]
 	switch {
-	case t == nil && len(v.hosts) >= maxVain:
+	case t == nil && len(v.hosts) >= maxUnanswered:
 		return v.spent
 	case t == nil && v.hosts == nil:
 		v.hosts = map[string]*Tried{}
@@ -108,7 +108,7 @@ func (v *vain) note(host string, u weburl.URL, err error, times int) (spent int)
 }
 
 // enough reports whether further attempts are unlikely to succeed soon.
-func (t *Tried) enough() bool { return t.Attempts >= vainAttempts || lasting(t.Err) }
+func (t *Tried) enough() bool { return t.Attempts >= enoughAttempts || lasting(t.Err) }
 
 // lasting reports whether an error has a permanent cause, such as an invalid certificate.
 func lasting(err error) bool {
@@ -121,7 +121,7 @@ func lasting(err error) bool {
 }
 
 // of returns the attempts at the hosts for which keep returns true, and how many of these hosts have had enough attempts.
-func (v *vain) of(keep func(host string) bool) (all []Tried, enough int) {
+func (v *unanswered) of(keep func(host string) bool) (all []Tried, enough int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for host, t := range v.hosts {
@@ -138,7 +138,7 @@ func (v *vain) of(keep func(host string) bool) (all []Tried, enough int) {
 
 // tried records a request that got no response, for u, which c's page needed. It ends the crawl if every host with queued URLs has had
 // enough attempts. The gate has already recorded the request.
-func (v *vain) tried(c frontier.Claim, u weburl.URL, err error) {
+func (v *unanswered) tried(c frontier.Claim, u weburl.URL, err error) {
 	if v.had.Load() || v.off {
 		return
 	}

@@ -197,7 +197,7 @@ func (a *attempt) account(ctx context.Context, answer *fetcher.Answer) {
 		a.run.hosts.metAt(host, answer.Addr)
 	}
 	if answer.Page == nil && !answer.Aborted {
-		a.run.vain.tried(a.claim, answer.Permit.URL(), answer.Err)
+		a.run.unanswered.tried(a.claim, answer.Permit.URL(), answer.Err)
 	}
 }
 
@@ -207,7 +207,7 @@ func (r *run) requested(ctx context.Context, answer *fetcher.Answer) (all int64)
 	all = r.tally.request(answer)
 	r.bound.answer(answer, r.cfg.Politeness.OwnHosts)
 	if answer.Page != nil {
-		r.vain.hear()
+		r.unanswered.hear()
 	}
 	if answer.Permit.Purpose() == politeness.Robots {
 		if p := answer.Page; p != nil && p.Wall == "" && robots.ForStatus(p.Status) == robots.Obey && robots.LooksLikeHTML(p.Body) {
@@ -313,7 +313,7 @@ func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 	default:
 		a.ready = e.Ready
 		if !a.run.cfg.Retries.Max.Reached(a.claim.Attempt) { // otherwise the visit of the URL becomes final
-			a.run.vain.tried(a.claim, e.URL, e.Err)
+			a.run.unanswered.tried(a.claim, e.URL, e.Err)
 		}
 		a.retry(ctx, v)
 	}
@@ -370,7 +370,7 @@ func pause(first time.Duration, attempt int) time.Duration {
 // salvage ends a claim whose last request got no page. If an earlier attempt received a part of the page before its connection broke,
 // that part becomes the page; otherwise the visit is v.
 func (a *attempt) salvage(ctx context.Context, v *Visit) {
-	if page := a.run.cuts.take(a.claim.URL); page != nil {
+	if page := a.run.partials.take(a.claim.URL); page != nil {
 		a.accept(ctx, &Visit{Page: page})
 		return
 	}

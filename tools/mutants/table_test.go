@@ -302,16 +302,16 @@ var renderings = []mutant{
 // samples ensure that lists and seed determine the sample of a crawl, wherever the crawl is killed. The tests of samples in package crawler
 // detect these mutants.
 var samples = []mutant{
-	{"a kill forgets what was listed", "crawler/checkpoint.go", "	maps.Copy(values, lots)\n", "	_ = lots\n", lots, true, nil},
+	{"a kill forgets what was listed", "crawler/checkpoint.go", "	maps.Copy(values, samples)\n", "	_ = samples\n", lots, true, nil},
 	{"a sample is drawn before that is certain", "crawler/sample.go", "err = r.checkpoint.store.Commit(ctx, nil, frontier.Checkpoint{Values: values})", "_ = values", lots, false, nil},
 	{"what was drawn before a kill is not queued", "crawler/sample.go", "		if err == nil {\n			err = r.addDrawn(ctx)", "		if err == nil && len(values) > 0 {\n			err = r.addDrawn(ctx)", lots, false, nil},
 	{"a robots.txt that was read before a kill names nothing", "crawler/sample.go", "}, a.run.named(u))\n	return true", "}, nil)\n	return true", lots, false, nil},
 	{"sitemaps named after the draw are read", "crawler/sample.go", "	return !l.Closed\n", "	return true\n", lots, false, nil},
 	{"sitemaps named by other sites are read", "crawler/sample.go", "	if l == nil {\n		return false", "	if l == nil {\n		return true", lots, false, nil},
-	{"http and https are two sites", "crawler/sample.go", "return s.lots[hostName(u)]", "return s.lots[u.Host()]", lots, false, nil},
+	{"http and https are two sites", "crawler/sample.go", "return s.samples[hostName(u)]", "return s.samples[u.Host()]", lots, false, nil},
 	{"the scope hides lists", "crawler/judge.go", "return j.sampler.site(u) != nil", "return false", lots, false, nil},
 	{"a list counts although its visit failed", "crawler/finish.go", "	if v.Outcome == Fetched {\n", "	if true {\n", lots, false, nil},
 	{"another sample continues one", "crawler/checkpoint.go", "was.Sample != is {", "false {", lots, false, nil},
-	{"there is no end to what is remembered", "crawler/sample.go", "if len(s.lots)*of.N > maxSampled {", "if false {", lots, false, nil},
+	{"there is no end to what is remembered", "crawler/sample.go", "if len(s.samples)*of.N > maxSampled {", "if false {", lots, false, nil},
 	{"links are followed beside a sample", "crawler/links.go", "	case cfg.Sample.N > 0:\n", "	case false:\n", lots, false, nil},
 }

@@ -20,7 +20,7 @@ func cutOf(n int) *fetcher.Page {
 
 // The size of bodies kept for another attempt is bounded, and all of their memory is released.
 func TestCutsAreBounded(t *testing.T) {
-	c := newCuts()
+	c := newPartials()
 	c.max = 3 * (1000 + cutOverhead)
 	urls := make([]weburl.URL, 5)
 	for i := range urls {
@@ -52,14 +52,14 @@ func TestCutsAreBounded(t *testing.T) {
 	if c.bytes != 0 || len(c.pages) != 0 {
 		t.Errorf("%d bytes of %d pages are left", c.bytes, len(c.pages))
 	}
-	if big := newCuts(); big.keep(urls[0], cutOf(maxCuts)) || !big.keep(urls[0], cutOf(maxCuts-cutOverhead)) {
+	if big := newPartials(); big.keep(urls[0], cutOf(maxPartials)) || !big.keep(urls[0], cutOf(maxPartials-cutOverhead)) {
 		t.Error("the bound is another")
 	}
 }
 
 // The body is copied, because its memory is reused for other responses before the next attempt.
 func TestCutsAreCopies(t *testing.T) {
-	c := newCuts()
+	c := newPartials()
 	u, err := weburl.Parse("http://a.example/")
 	if err != nil {
 		t.Fatal(err)
@@ -94,12 +94,12 @@ func cutRun(t *testing.T, w *crawltest.Web, room int) map[string]string {
 		t.Fatal(err)
 	}
 	defer c.end(r)
-	r.cuts.max = room
+	r.partials.max = room
 	if _, err := r.crawl(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r.cuts.bytes != 0 || len(r.cuts.pages) != 0 {
-		t.Errorf("%d bytes of %d pages are left", r.cuts.bytes, len(r.cuts.pages))
+	if r.partials.bytes != 0 || len(r.partials.pages) != 0 {
+		t.Errorf("%d bytes of %d pages are left", r.partials.bytes, len(r.partials.pages))
 	}
 	return got
 }

@@ -59,14 +59,14 @@ func TestCrawlWithoutAnyResponseEnds(t *testing.T) {
 				start := time.Now()
 				rep, err := x.Run(t.Context(), seeds...)
 				took := time.Since(start)
-				var vain *crawler.UnreachableError
-				if !errors.As(err, &vain) || rep.Finish != crawler.FinishUnreachable || took > tc.within || rep.Pages != 0 {
+				var unreachable *crawler.UnreachableError
+				if !errors.As(err, &unreachable) || rep.Finish != crawler.FinishUnreachable || took > tc.within || rep.Pages != 0 {
 					t.Fatalf("after %v: %v, %+v", took, err, rep)
 				}
-				if rep.Left > len(vain.Tried) || rep.Left == 0 || rep.Left+rep.Outcomes[crawler.Failed] != len(seeds) {
-					t.Errorf("%d URLs are left of %d, %v tried, %v", rep.Left, len(seeds), vain.Tried, rep.Outcomes)
+				if rep.Left > len(unreachable.Tried) || rep.Left == 0 || rep.Left+rep.Outcomes[crawler.Failed] != len(seeds) {
+					t.Errorf("%d URLs are left of %d, %v tried, %v", rep.Left, len(seeds), unreachable.Tried, rep.Outcomes)
 				}
-				for _, tried := range vain.Tried {
+				for _, tried := range unreachable.Tried {
 					if tc.attempts > 0 && tried.Attempts != tc.attempts || tc.cause != "" && !strings.Contains(tried.Err.Error(), tc.cause) || !strings.HasSuffix(tried.URL.String(), "/robots.txt") {
 						t.Errorf("%+v", tried)
 					}
@@ -140,8 +140,8 @@ func TestCrawlWithoutAnyResponseIsResumed(t *testing.T) {
 		c := config(w, crawler.Config{})
 		for range 3 {
 			rep, err := j.run(t.Context(), c, s.URL("/"))
-			var vain *crawler.UnreachableError
-			if !errors.As(err, &vain) || rep.Left != 1 || len(j.records()) != 0 || time.Since(w.Start()) > 30*time.Minute {
+			var unreachable *crawler.UnreachableError
+			if !errors.As(err, &unreachable) || rep.Left != 1 || len(j.records()) != 0 || time.Since(w.Start()) > 30*time.Minute {
 				t.Fatalf("%v: %+v after %v", err, rep, time.Since(w.Start()))
 			}
 		}
@@ -199,8 +199,8 @@ func TestCrawlThroughNoProxy(t *testing.T) {
 		}
 		start := time.Now()
 		rep, err := x.Run(t.Context(), seeds...)
-		var vain *crawler.UnreachableError
-		if !errors.As(err, &vain) || time.Since(start) > 0 || rep.Left != 20 || len(vain.Tried) != 1 || !strings.Contains(err.Error(), "proxy_unusable") {
+		var unreachable *crawler.UnreachableError
+		if !errors.As(err, &unreachable) || time.Since(start) > 0 || rep.Left != 20 || len(unreachable.Tried) != 1 || !strings.Contains(err.Error(), "proxy_unusable") {
 			t.Errorf("%v after %v: %v", rep, time.Since(start), err)
 		}
 	})
