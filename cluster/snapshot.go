@@ -144,7 +144,7 @@ func packFile(t *tar.Writer, path string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() //nolint:errcheck // opened only for reading
 	info, err := f.Stat()
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ func (a *archive) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrNotRead, name, err)
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	data, err := io.ReadAll(io.LimitReader(r, a.left+1))
 	if a.left -= int64(len(data)); a.left < 0 {
 		return nil, fmt.Errorf("%w: unpacked it has more than %d MiB", ErrNotRead, maxUnpacked>>20)

@@ -20,23 +20,23 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// app is one invocation: its input, outputs and environment.
+// app is one invocation of the command: its input, outputs and environment.
 type app struct {
 	in      io.Reader
 	out     *cli.Stdout
 	err     io.Writer
 	env     func(string) (string, bool)
 	environ func() []string
-	notify  func(chan<- os.Signal) // starts delivery of SIGINT and SIGTERM
-	ignore  func(chan<- os.Signal) // stops it: from then on the signals end the process
-	exit    func(int)              // called on the third signal
+	notify  func(chan<- os.Signal) // starts sending SIGINT and SIGTERM to the channel
+	ignore  func(chan<- os.Signal) // stops that; afterwards the signals end the process
+	exit    func(int)              // called on the third signal, with the exit code
 	begins  func()                 // called once the command line is parsed
-	all     bool                   // help lists all flags
-	copies  []storedCopy           // local directories of jobs in stores
+	all     bool                   // whether --help lists all flags
+	copies  []storedCopy           // local copies of jobs in stores
 
 	meant    string // a hint with the kept job that may be meant by a name that no job has
 	restored string // URL of the store whose job is resumed
-	ended    error  // the error of a job in the store that has nothing left to do
+	ended    error  // set if the job in the store has nothing left to do
 }
 
 // commands is the command line. Kong reads flags, defaults and help texts from its tags.
@@ -90,10 +90,10 @@ func (a *app) dumb() bool {
 	return kind == "dumb"
 }
 
-// view returns the view of a crawl for a person.
+// view returns the view that shows a crawl to a person.
 func (a *app) view(f view.Flags) *view.View { return view.New(f, a.out, a.err, a.env) }
 
-// logs returns a function that writes a line to stderr, in a format of --log-format. It may be called concurrently.
+// logs returns a function that writes a line to stderr, in the given --log-format. It may be called concurrently.
 func (a *app) logs(form string) func(text string) {
 	if form == "json" {
 		log := slog.New(slog.NewJSONHandler(a.err, nil))
@@ -108,7 +108,7 @@ var crawlGroups = map[job.Group]string{
 	job.Access: "Which way:", job.State: "Which way:", job.Network: "Which way:", job.Rendering: "Pages made by scripts:", job.Output: "Output:",
 }
 
-// newCommands returns the commands. It makes flags from keys only for the command only, or for all if only is "".
+// newCommands returns the commands. It makes the flags of the keys for the command only, or for all commands if only is "".
 func newCommands(only string) *commands {
 	c := new(commands)
 	network := map[job.Group]string{job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:"}
@@ -155,8 +155,8 @@ func isCommand(name string) bool {
 	return found && command
 }
 
-// readable returns c in the form that kong parses: with the command only, because parsing the tags of all takes longer than most commands
-// run; with all if only is "".
+// readable returns c in the form that kong parses. It has just the command only, because parsing the tags of all commands takes longer than
+// most commands run. If only is "", it has all commands.
 func (c *commands) readable(only string) any {
 	if only == "" {
 		return c
@@ -205,7 +205,7 @@ func (a *app) run(args []string) (code int) {
 	if err != nil {
 		return a.complain(err, "")
 	}
-	if len(args) > 1 && args[0] == "cluster" && isJobAction(args[1]) { // the order of words that operators type
+	if len(args) > 1 && args[0] == "cluster" && isJobAction(args[1]) { // operators also omit "job"
 		args = slices.Insert(slices.Clone(args), 1, "job")
 	}
 	ctx, err := parser.Parse(args)
@@ -231,7 +231,7 @@ func (a *app) run(args []string) (code int) {
 	return a.complain(ctx.Run(), keyflags.CommandName(ctx.Selected()))
 }
 
-// unknownEnv returns a warning for each AMBLE_ variable that is not a setting of any command. The model has the given command.
+// unknownEnv returns a warning for each AMBLE_ variable that is not a setting of any command. model may have just the given command.
 func (a *app) unknownEnv(model *kong.Application) []string {
 	environ := a.environ()
 	wrong := keyflags.UnknownEnv(model, environ)
@@ -245,8 +245,8 @@ func (a *app) unknownEnv(model *kong.Application) []string {
 	return keyflags.UnknownEnv(all.Model, environ)
 }
 
-// foldFor turns on wrapping of a command's text at words if stdout is a terminal. JSON, scripts, prompts and the lines of a crawl, which
-// are truncated instead, are not wrapped.
+// foldFor turns on wrapping at words of a command's output if stdout is a terminal. It leaves out JSON, scripts, prompts, and the lines of
+// a crawl, which are truncated instead.
 func (a *app) foldFor(command string, args []string) {
 	stdout := a.out.Unwrap()
 	if slices.Contains([]string{"crawl", "resume", "watch", "shell", "completion"}, command) && !slices.Contains(args, "--plan") || slices.Contains(args, "--json") || slices.Contains(args, "--shell") ||
@@ -257,8 +257,8 @@ func (a *app) foldFor(command string, args []string) {
 	a.out.Edit(func(text []byte) []byte { return terminal.Fold(a.withURLs(text), columns()) })
 }
 
-// shorten returns a function that shortens URLs to fit lines of the terminal on which taken columns are in use. It omits the part that a
-// URL shares with the previous one. In a file or a pipe URLs stay whole.
+// shorten returns a function that shortens URLs so that they fit on a line of the terminal, beside text of taken columns. It omits the part
+// that a URL shares with the previous one. In a file or a pipe URLs stay whole.
 func (a *app) shorten(taken int) func(url string) string {
 	stdout := a.out.Unwrap()
 	if !terminal.Is(stdout) || a.dumb() {
@@ -273,7 +273,7 @@ func (a *app) shorten(taken int) func(url string) string {
 	}
 }
 
-// parser returns a parser of command lines, for the command only, or for all if only is "".
+// parser returns a parser of command lines for the command only, or for all commands if only is "".
 func (a *app) parser(only string, o *keyflags.Origins) (*kong.Kong, error) {
 	hide := hideRare
 	if a.all {
@@ -305,7 +305,7 @@ func (a *app) survive(x any, code int) int {
 	return cli.ExitInternal
 }
 
-// remedy returns the command or flag that solves an error of a job; "" if there is none or the error already names it.
+// remedy returns text to append to an error of a job: the command or flag that solves it; "" if there is none or the error names it.
 func remedy(err error) string {
 	var of *job.Error
 	switch {
@@ -325,8 +325,8 @@ func remedy(err error) string {
 	return ""
 }
 
-// complain prints an error, unless its text is empty, and returns its exit code. A failure of stdout takes precedence over errors that it
-// caused; a closed stdout is not a failure.
+// complain prints an error, unless its text is empty, and returns its exit code. If stdout has failed, it prints that failure instead,
+// since it may be the cause; a closed stdout is not a failure.
 func (a *app) complain(err error, command string) int {
 	if failed := a.out.Failure(); failed != nil {
 		err = failed
@@ -351,13 +351,13 @@ func (a *app) complain(err error, command string) int {
 	return exitCode(err)
 }
 
-// note prints a line on stderr, wrapped at words if that is a terminal.
+// note prints a line on stderr, wrapped at words if stderr is a terminal.
 func (a *app) note(line string) {
 	text := a.withURLs([]byte(line + "\n"))
 	if terminal.Is(a.err) && !a.dumb() {
 		text = terminal.Fold(text, terminal.Columns(a.err)())
 	}
-	_, _ = a.err.Write(text) // an error cannot be reported anywhere
+	_, _ = a.err.Write(text) // there is nowhere to report an error
 }
 
 // firstUsage joins all errors into one usage error, or returns nil if there are none.

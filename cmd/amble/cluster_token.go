@@ -13,10 +13,10 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// tokenName is the file in a server's directory with the token that the server has generated.
+// tokenName is the name, in a server's directory, of the file with the token that the server has generated.
 const tokenName = "token"
 
-// makeToken returns the file with a server's token, and creates it if it does not exist.
+// makeToken returns the path of the file with a server's token, and creates the file if it does not exist.
 func makeToken(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -40,8 +40,8 @@ func makeToken(dir string) (string, error) {
 	return path, nil
 }
 
-// tokenNote returns the path of the file that records the token file of a local server at an address, "" if this user has no directory for
-// it.
+// tokenNote returns the path of a file that records where the token file of a local server is, by the server's address; "" if this user has
+// no directory for it.
 func tokenNote(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	config, none := os.UserConfigDir()
@@ -55,7 +55,7 @@ func tokenNote(address string) string {
 	return filepath.Join(config, "amble", "cluster", strings.NewReplacer(":", "_", "%", "_", "/", "_").Replace(host)+"_"+port)
 }
 
-// noteToken lets commands of this user find the token of a server. The returned function undoes this.
+// noteToken records the server's token file, so that commands of this user find it. undo removes the record.
 func noteToken(address, token string) (undo func(), err error) {
 	note := tokenNote(address)
 	if note == "" {
@@ -77,7 +77,7 @@ func noteToken(address, token string) (undo func(), err error) {
 	}, nil
 }
 
-// findToken returns the token file of the first of the servers that this user runs on this machine, "" if there is none.
+// findToken returns the recorded token file of the first server in the list that has one, "" if none has.
 func findToken(servers string) string {
 	for at := range strings.SplitSeq(servers, ",") {
 		u, err := url.Parse(strings.TrimSpace(at))
@@ -93,7 +93,7 @@ func findToken(servers string) string {
 			continue
 		}
 		b, err := safefile.ReadAll(f, note, safefile.Token)
-		_ = f.Close() // only read
+		_ = f.Close() // opened only for reading
 		if path := strings.TrimSpace(string(b)); err == nil && filepath.IsAbs(path) {
 			return path
 		}
@@ -101,7 +101,7 @@ func findToken(servers string) string {
 	return ""
 }
 
-// errOpen returns the error for a server that anyone could use.
+// errOpen returns the error for a server that anyone could use; why is the beginning of its text.
 func errOpen(why string) error {
 	return fmt.Errorf("%s: give --cluster-creds FILE, with the same line for all of them, or --insecure to admit anyone who can reach the address", why)
 }

@@ -125,7 +125,7 @@ func (c *captureCmd) Run(a *app, o *keyflags.Origins) error {
 	return nil
 }
 
-// left describes what the test web lacks.
+// left describes what is missing in the test web.
 func (c *captureCmd) left(end *ending, lacking int64) (text string) {
 	if lacking > 0 {
 		text += fmt.Sprintf("; without %s that got no complete answer", cli.Plural(int(lacking), "URL"))
@@ -136,7 +136,7 @@ func (c *captureCmd) left(end *ending, lacking int64) (text string) {
 	return text
 }
 
-// write writes the fixture to its file, whole or not at all, or to stdout.
+// write writes the fixture to its file or to stdout. An incomplete file is never visible.
 func (c *captureCmd) write(a *app, seeds []weburl.URL, pages *fixture.Capture) error {
 	text := append([]byte("Captured from "+strings.Join(operator.Texts(seeds), " ")+"\nState what each robots.txt means in its line, as in forbids=/private/* crawl-delay=2s\n"), pages.Fixture()...)
 	if c.Output == "" {

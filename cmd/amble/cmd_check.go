@@ -64,10 +64,10 @@ Exit codes: 0 nothing is broken, 1 something is, otherwise as for amble crawl. R
 robots.txt forbids are listed and alone exit 0.`
 }
 
-// formatFile is a flag whose value is a format, optionally followed by the name of a file.
+// formatFile is a flag that requests a format; its optional value is the file to write.
 type formatFile struct {
 	given bool
-	path  string // "": stdout
+	path  string // "" for stdout
 }
 
 // IsBool implements kong.BoolMapperValue: the flag needs no value.
@@ -101,7 +101,7 @@ func (c *checkCmd) Run(a *app, o *keyflags.Origins) error {
 		if err != nil {
 			return cli.Usage("%s is neither a URL nor the directory of a crawl: %w", c.Target[0], err)
 		}
-		defer func() { _ = r.Close() }() // only read
+		defer func() { _ = r.Close() }() // opened only for reading
 		return c.print(a, r, onStdout > 0)
 	}
 	seeds, err := operator.Seeds(o, c.Target, "", a.in)
@@ -120,7 +120,7 @@ func (c *checkCmd) Run(a *app, o *keyflags.Origins) error {
 	end, err := c.crawl(a, v, &cfg, seeds, dir, next)
 	switch whole := end != nil && end.Finish == crawler.FinishDone; {
 	case c.Out == "" && (next == "" || whole || !job.Holds(dir)):
-		defer func() { _ = os.RemoveAll(dir) }() // a directory in use would otherwise be listed among the kept jobs
+		defer func() { _ = os.RemoveAll(dir) }() // removed even if a process uses it: otherwise it would be listed as a kept job
 	case end != nil && end.Finish.Limit():
 		next = strings.Replace(next, " && ", doubled(&cfg, end.Finish)+" && ", 1)
 		fallthrough
@@ -141,7 +141,7 @@ func (c *checkCmd) Run(a *app, o *keyflags.Origins) error {
 	if err != nil {
 		return errors.Join(cutErr, err)
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	err = c.print(a, r, onStdout > 0)
 	switch {
 	case cut:
@@ -154,11 +154,11 @@ func (c *checkCmd) Run(a *app, o *keyflags.Origins) error {
 	return err
 }
 
-// directory returns the directory of the crawl, and the command that resumes a stopped crawl. Without --out the directory is among the
-// kept jobs until the crawl is complete; or, if that is impossible, a temporary one, and there is no command.
+// directory returns the directory of the crawl, and the command that resumes the crawl if it stops. Without --out the directory is among
+// the kept jobs until the crawl is complete. If that is impossible, it is a temporary directory, and the command is "".
 func (c *checkCmd) directory(state string, seeds []weburl.URL) (dir, next string, err error) {
 	if dir = c.Out; dir == "" && !c.Quiet {
-		dir, _ = kept.New(state, seeds[0]) // on an error the crawl is not kept
+		dir, _ = kept.New(state, seeds[0]) // after an error the crawl is not kept
 	}
 	if dir == "" {
 		dir, err = os.MkdirTemp("", "amble-check-")
@@ -168,8 +168,8 @@ func (c *checkCmd) directory(state string, seeds []weburl.URL) (dir, next string
 	return dir, resumeCommand(word) + " && amble check " + cli.ShellWord(word), nil
 }
 
-// crawl crawls the site as a job in a directory. If the directory already has the complete crawl, it returns no ending. next is the
-// command that resumes it, "" if there is none.
+// crawl crawls the site as a job in a directory. It returns a nil ending if the directory already has the complete crawl. next is the
+// command that resumes the crawl, "" if there is none.
 func (c *checkCmd) crawl(a *app, v *view.View, cfg *job.Config, seeds []weburl.URL, dir, next string) (*ending, error) {
 	cfg.Note = v.Note
 	advice := "what was found so far is printed"
@@ -198,15 +198,14 @@ func (c *checkCmd) crawl(a *app, v *view.View, cfg *job.Config, seeds []weburl.U
 	return end, err
 }
 
-// siteConfig returns the settings of a crawl of the seeds' sites, for amble check, mirror and capture. The error names settings that
-// cannot be used.
+// siteConfig returns the settings for crawling the seeds' sites, for amble check, mirror and capture. The error names all invalid settings.
 func siteConfig(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := o.Config()
 	_, idErr := operator.Identity(&cfg.Crawl, seeds)
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()))
 }
 
-// config returns the crawl for a check: everything on the site, and one request for each URL on other sites that it links to.
+// config returns the settings of the crawl for a check: everything on the site, and one request for each linked URL on other sites.
 func (c *checkCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := siteConfig(o, seeds)
 	if err != nil {
@@ -221,12 +220,12 @@ func (c *checkCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, 
 		{"max-pages", func() { x.Limits.Pages = 10_000 }},
 		{"resources", func() { x.Follow.Resources = true }},
 		{"beyond", func() { x.Scope.Beyond = 1 }},
-		// For other types, the beginning of a response shows that the URL exists.
+		// Other types are not read whole: the beginning of a response shows that the URL exists.
 		{"accept", func() {
 			x.Scope.Rules = append(x.Scope.Rules, crawler.ScopeRule{Types: []string{"text/html", "application/xhtml+xml", "text/css"}})
 		}},
 	} {
-		if !o.Given(d.key) && !job.Holds(c.Out) { // a resumed job has these settings
+		if !o.Given(d.key) && !job.Holds(c.Out) { // a resumed job has its own settings
 			d.set()
 		}
 	}

@@ -105,7 +105,7 @@ func (f *engineFlags) with(a *app, fn func(ctx context.Context, e *nats.Engine) 
 	})
 }
 
-// untilSignalled calls fn with a context that the first signal cancels, and gives its error an exit code: the one for the signal, if there
+// untilSignalled calls fn with a context that the first signal cancels. It gives the error of fn an exit code: that of the signal if there
 // was one.
 func untilSignalled(a *app, fn func(ctx context.Context) error) error {
 	ctx, stop := a.untilSignal(context.Background())
@@ -132,7 +132,7 @@ func (f *engineFlags) withJobs(a *app, fn func(ctx context.Context, servers nats
 	})
 }
 
-// clusterError gives errors of the cluster their exit codes and advice.
+// clusterError adds to an error of the cluster its exit code and advice.
 func clusterError(err error) error {
 	var told *cli.Error
 	var of *job.Error
@@ -153,14 +153,14 @@ func clusterError(err error) error {
 	return cli.Exit(cli.ExitInternal, err)
 }
 
-// wrong lists the errors of the cluster that the user of the command can fix. Others come from the engine, or are bugs.
+// wrong lists the errors of the cluster that the user of the command can fix. All others come from the engine, or are bugs.
 var wrong = []error{
 	cluster.ErrValue, cluster.ErrNoJob, cluster.ErrJobExists, cluster.ErrOver, cluster.ErrFaster, cluster.ErrTooMany, cluster.ErrName, cluster.ErrAtWork,
 	nats.ErrNoJob, nats.ErrExists, nats.ErrCredentials, nats.ErrTLS,
 	work.ErrOrder, work.ErrNotAllowed, work.ErrHeld, work.ErrDir, work.ErrTooManySeeds, job.ErrProgram, politeness.ErrShorter,
 }
 
-// advised adds to an error of the cluster the flags that fix it.
+// advised adds to an error of the cluster the flags that solve it.
 func advised(err error) error {
 	var refused *work.NotAllowedError
 	switch {

@@ -38,7 +38,7 @@ type shardFlags struct {
 	MaxSkew  time.Duration `default:"500ms" placeholder:"D" help:"Max difference between the clock of a node and the engine's (${default})."`
 }
 
-// clusterJobFlags turn a crawl into a job for the nodes of a cluster.
+// clusterJobFlags make "amble crawl" create a job for the nodes of a cluster.
 type clusterJobFlags struct {
 	Job string `placeholder:"NAME" help:"Do not crawl here: create this job on the engine --cluster (${engine}), for nodes to work on."`
 	shardFlags
@@ -65,7 +65,7 @@ func (c *clusterCreateCmd) Run(a *app, o *keyflags.Origins) error {
 	return c.create(a, o, &c.engineFlags, seeds)
 }
 
-// createOnCluster creates the job on the engine instead of crawling here.
+// createOnCluster creates the job on the engine; the crawl is not run here.
 func (c *crawlCmd) createOnCluster(a *app, o *keyflags.Origins, seeds []weburl.URL) error {
 	if c.Out != "" {
 		return cli.Usage("--job and --out: a job on a cluster is in the directories of its nodes; amble cluster work names them")
@@ -74,7 +74,7 @@ func (c *crawlCmd) createOnCluster(a *app, o *keyflags.Origins, seeds []weburl.U
 	return c.create(a, o, &engine, seeds)
 }
 
-// create makes a job of the operator's settings and the seeds.
+// create creates a job from the operator's settings and the seeds.
 func (f *shardFlags) create(a *app, o *keyflags.Origins, on *engineFlags, seeds []weburl.URL) error {
 	cfg, err := o.Config()
 	_, idErr := operator.Identity(&cfg.Crawl, seeds)

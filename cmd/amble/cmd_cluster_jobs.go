@@ -14,12 +14,12 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// clusterJob is a job in the list.
+// clusterJob is a job in the output of list.
 type clusterJob struct {
 	Name   string    `json:"name"`
-	State  string    `json:"state"` // running, incomplete, or the reason why it ended
+	State  string    `json:"state"` // running, incomplete, or the reason for the end
 	Shards int       `json:"shards"`
-	Bytes  uint64    `json:"bytes"` // in the engine, without replicas
+	Bytes  uint64    `json:"bytes"` // size in the engine, without replicas
 	Made   time.Time `json:"made"`
 }
 
@@ -50,7 +50,7 @@ func (c *clusterJobCmd) list(a *app, f engineFlags) error {
 	})
 }
 
-// delete removes a job from the engine that is over and collected, or whose creation or deletion was interrupted.
+// delete removes a job from the engine, if it is over and collected, or if its creation or deletion was interrupted.
 func (f *engineFlags) delete(a *app, partial bool) error {
 	return f.withJobs(a, func(ctx context.Context, servers nats.Config, all []nats.Stored) error {
 		i := slices.IndexFunc(all, func(x nats.Stored) bool { return x.Name == f.Job && x.Whole })
@@ -70,7 +70,7 @@ func (f *engineFlags) delete(a *app, partial bool) error {
 	})
 }
 
-// wasCollected returns an error for a job whose deletion from the engine would lose results.
+// wasCollected returns an error if deleting the job from the engine would lose results.
 func (f *engineFlags) wasCollected(ctx context.Context) error {
 	e, err := f.open(ctx)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// orders are the actions of "amble cluster job" that are orders to a job, with their numbers of arguments.
+// orders has the actions of "amble cluster job" that are orders to a job, with their numbers of arguments.
 var orders = map[string]int{"pause": 0, "resume": 0, "drain": 0, "leave-out": 1, "slower": 2, "opt-out": 1, "set": 1, "retry": 0, "add": 1, "grow": 1}
 
 // isJobAction reports whether name is an action of "amble cluster job", but not a command of "amble cluster".

@@ -43,7 +43,7 @@ of your own do as well, from version 2.12, with sync_interval: always.`
 // Run executes the command.
 func (c *clusterServeCmd) Run(a *app) error {
 	if c.Name == "" {
-		c.Name, _ = os.Hostname() // the server refuses ""
+		c.Name, _ = os.Hostname() // if this fails, the server refuses the empty name
 	}
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
@@ -70,7 +70,7 @@ func (c *clusterServeCmd) Run(a *app) error {
 	return nil
 }
 
-// sayReady logs once that a server is ready. Until then its log contains errors because it has not found the others.
+// sayReady logs once that a server is ready. Until then, the server's log has errors, because it has not found the other servers.
 func sayReady(ctx context.Context, name string, state func() natsserver.State, logs func(string)) {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()

@@ -62,7 +62,7 @@ named: exit code 2.`
 // Run executes the command.
 func (c *clusterWorkCmd) Run(a *app) error {
 	if c.Name == "" {
-		c.Name, _ = os.Hostname() // the node refuses ""
+		c.Name, _ = os.Hostname() // if this fails, the node refuses the empty name
 	}
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
@@ -112,7 +112,7 @@ func (c *clusterWorkCmd) Run(a *app) error {
 	return c.linger(ctx, e, t)
 }
 
-// show starts serving the page of the job, and connects it to the node's crawls.
+// show starts serving the page of the job, and connects the page to the node's crawls.
 func (c *clusterWorkCmd) show(page *live.Server, e *nats.Engine, n *work.Node, t *nodeTeller) error {
 	watcher, counts := &work.Watcher{Engine: e}, metrics.New()
 	numbers := monitor.NewNode(c.Name, watcher)
@@ -135,7 +135,7 @@ func (c *clusterWorkCmd) show(page *live.Server, e *nats.Engine, n *work.Node, t
 	return nil
 }
 
-// listenOn listens on the address of a flag, with the token in a file. Without an address the server is nil.
+// listenOn listens on the address given by a flag; the access token is in a file. Without an address it returns nil.
 func listenOn(flag, address, token string) (*live.Server, error) {
 	if address == "" {
 		return nil, cli.Refuse(token != "", "%s-token: the token is that of the page: name its address with %s", flag, flag)
@@ -173,7 +173,8 @@ func (c *clusterWorkCmd) await(ctx context.Context, t *nodeTeller) (*nats.Engine
 	}
 }
 
-// linger reports how the job ended. A server keeps running until it is stopped, because collecting needs its data.
+// linger reports how the job ended. If this process runs a server, it keeps running until it is stopped: collecting needs the server's
+// data.
 func (c *clusterWorkCmd) linger(ctx context.Context, e *nats.Engine, t *nodeTeller) error {
 	end, err := cluster.LoadEnd(ctx, e)
 	if err != nil {
@@ -233,7 +234,7 @@ func (t *nodeTeller) trace(e cluster.Event) {
 	case e.What == cluster.Aside:
 		t.tell(fmt.Sprintf("a message was put aside, and links in it are lost: %s; amble cluster job check names all of them", strings.TrimPrefix(e.Err.Error(), "cluster: ")))
 	case e.Err != nil && !errors.Is(e.Err, work.ErrFull):
-		why, _, _ := strings.Cut(e.Err.Error(), "\n") // further lines are consequences
+		why, _, _ := strings.Cut(e.Err.Error(), "\n") // further lines report consequences
 		t.tell(fmt.Sprintf("shard %d is lost to this node: %s; another one takes it over (%d owned)", e.Shard, strings.TrimPrefix(why, "cluster: "), n))
 	case t.verbose:
 		t.tell(fmt.Sprintf("shard %d, epoch %d: %s (%d owned)", e.Shard, e.Epoch, e.What, n))
@@ -251,7 +252,7 @@ type serverFlags struct {
 	TLSCA        string   `group:"Server:" name:"tls-ca" placeholder:"FILE" help:"Certificates that those of nodes and other servers must be signed by."`
 }
 
-// given returns a flag that was given, "" if there is none.
+// given returns the name of a flag that was given, "" if none was.
 func (f *serverFlags) given() string {
 	switch {
 	case f.Listen != defaultListen:
@@ -275,7 +276,7 @@ func (f *serverFlags) given() string {
 // defaultListen is the default of --listen.
 const defaultListen = "127.0.0.1:4222"
 
-// start starts a server that requires the given credentials, certificates, or a token that it generates.
+// start starts a server that requires the given credentials or certificates, or else a token that it generates.
 func (f *serverFlags) start(logs func(string), name, dir string, by nats.Access) (*clusterServer, error) {
 	c := natsserver.Config{Name: name, Dir: dir, Listen: f.Listen, RoutesListen: f.RoutesListen, Routes: f.Routes}
 	s, given := &clusterServer{forget: func() {}}, by.Creds != ""
@@ -287,7 +288,7 @@ func (f *serverFlags) start(logs func(string), name, dir string, by nats.Access)
 		if by.Creds, err = makeToken(dir); err != nil {
 			return nil, clusterError(err)
 		}
-		if s.forget, err = noteToken(f.Listen, by.Creds); err != nil { // before the server can refuse anyone
+		if s.forget, err = noteToken(f.Listen, by.Creds); err != nil { // before the server accepts connections
 			return nil, clusterError(err)
 		}
 	}
@@ -300,7 +301,7 @@ func (f *serverFlags) start(logs func(string), name, dir string, by nats.Access)
 		s.forget()
 		return nil, cli.UsageOf("", err)
 	}
-	if u, err := url.Parse(s.URL()); err == nil && strings.HasSuffix(f.Listen, ":0") && by.Creds != "" && !given { // a free port was chosen
+	if u, err := url.Parse(s.URL()); err == nil && strings.HasSuffix(f.Listen, ":0") && by.Creds != "" && !given { // for the chosen port
 		forget, err := noteToken(u.Host, by.Creds)
 		if err != nil {
 			s.Close()
@@ -315,7 +316,7 @@ func (f *serverFlags) start(logs func(string), name, dir string, by nats.Access)
 // healEvery is the interval at which a server is checked for lack of disk space.
 const healEvery = 2 * time.Second
 
-// heal restarts the server when it stores nothing and there is disk space again, until the server is closed.
+// heal starts a goroutine that restarts the server when it stores nothing and there is disk space again, until the server is closed.
 func (s *clusterServer) heal(logs func(string)) {
 	s.done = make(chan struct{})
 	s.healing.Go(func() {
@@ -337,7 +338,7 @@ func (s *clusterServer) heal(logs func(string)) {
 	})
 }
 
-// secure configures authentication and encryption.
+// secure sets the authentication and encryption of the server.
 func (f *serverFlags) secure(c *natsserver.Config, by nats.Access) (err error) {
 	if c.User, c.Password, c.Token, err = by.Secret(); err != nil {
 		return cli.UsageOf("--cluster-creds: ", err)
@@ -358,7 +359,7 @@ func (f *serverFlags) secure(c *natsserver.Config, by nats.Access) (err error) {
 // clusterServer is a server in this process.
 type clusterServer struct {
 	*natsserver.Server
-	forget  func() // removes the note about its token
+	forget  func() // removes the record of the token file
 	done    chan struct{}
 	healing sync.WaitGroup
 }

@@ -49,7 +49,7 @@ type crawlFlags struct {
 	view.Flags  `group:"Output:"`
 	liveFlags   `group:"Output:"`
 
-	named string // name of the kept crawl; "" if --out names its directory
+	named string // name of the kept crawl; "" if --out gave a directory
 }
 
 // configFlag names the job file.
@@ -106,14 +106,14 @@ func (c *crawlCmd) Run(a *app, o *keyflags.Origins) error {
 			return err
 		}
 	}
-	theirs := o.JobConfig() // settings that the operator gives again need no trust
+	theirs := o.JobConfig() // settings from the job itself; those that the operator gives again need no trust
 	if err := job.CheckMaker(c.Out, &theirs); err != nil {
 		return err
 	}
 	return c.kept(a, v, &cfg, seeds, func(cfg job.Config) (*job.Job, error) { return job.Start(c.Out, cfg, operator.Texts(seeds)...) })
 }
 
-// printConfig writes the configuration and nothing else.
+// printConfig only writes the configuration, and crawls nothing.
 func (a *app) printConfig(c *crawlCmd, o *keyflags.Origins) error {
 	urls := job.Setting{Values: c.URLs, Origin: "flag"}
 	if len(urls.Values) == 0 {
@@ -131,7 +131,7 @@ func (a *app) printConfig(c *crawlCmd, o *keyflags.Origins) error {
 func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := o.Config()
 	if c.keeps() && o.Given("accept") && !o.Given("format") && !job.Holds(c.Out) {
-		cfg.Archive = true // an operator who selects files by type wants them in the archive
+		cfg.Archive = true // whoever selects files by type wants their contents archived
 	}
 	_, idErr := operator.Identity(&cfg.Crawl, seeds)
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()), c.check(),
@@ -142,7 +142,7 @@ func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config
 		cli.Refuse(cfg.Archive && !c.keeps(), "--archive: an archive needs a directory: name one with --out"))
 }
 
-// checkScope refuses a crawl of arbitrary hosts without a limit from the operator.
+// checkScope returns an error for a crawl of arbitrary hosts if the operator has set no limit.
 func checkScope(c *job.Config, o *keyflags.Origins) error {
 	limits := &c.Crawl.Limits
 	if c.Crawl.Scope.Kind != crawler.ScopeAny {
@@ -152,7 +152,7 @@ func checkScope(c *job.Config, o *keyflags.Origins) error {
 	return cli.Refuse(!bounded, "--scope any needs an explicit limit: give --max-pages, --max-bytes or --max-time")
 }
 
-// checkFresh refuses a directory that is not empty.
+// checkFresh returns an error for a directory that is not empty.
 func checkFresh(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {
@@ -164,12 +164,12 @@ func checkFresh(dir string) error {
 	return cli.Refuse(len(entries) > 0, "--fresh: directory %s is not empty: name another one, or leave --fresh out to resume the crawl in it", dir)
 }
 
-// keeps reports whether the crawl is kept in a directory. A crawl with --quiet is kept only if the directory is named: otherwise jobs that
-// the user does not know of would pile up.
+// keeps reports whether the crawl is kept in a directory. With --quiet, it is kept only if --out names one: otherwise jobs that the user
+// does not know of would pile up.
 func (c *crawlFlags) keeps() bool { return c.Out != "" || !c.NoKeep && !c.Quiet }
 
-// keptByName runs a crawl that is kept in the state directory. It also writes its visits to stdout. Without such a directory, the crawl is
-// not kept.
+// keptByName runs a crawl that is kept in the state directory, and also writes its visits to stdout. If the state directory cannot be used,
+// the crawl is not kept.
 func (c *crawlFlags) keptByName(a *app, v *view.View, cfg *job.Config, seeds []weburl.URL) error {
 	dir, err := kept.New(cfg.State, seeds[0])
 	switch {

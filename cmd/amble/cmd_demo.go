@@ -50,7 +50,7 @@ func (d *demoCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = web.Close() }() // own servers, which are no longer used
+	defer func() { _ = web.Close() }() // these servers are no longer used
 	seed, err := weburl.Parse(web.Hosts[0].Base)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (d *demoCmd) crawl(a *app, web *demo.Web, seed weburl.URL, dir string) (*en
 		Agent: crawler.DefaultAgent, Concurrency: 16, Limits: crawler.Limits{Pages: 200}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny},
 		Politeness: politeness.Config{
 			Delay:  cmp.Or(max(0, time.Duration(d.Delay)), crawler.NoDelay),
-			Shared: politeness.NewHosts(politeness.HostsLimits{}), // own servers and a short-lived job: not for the state directory
+			Shared: politeness.NewHosts(politeness.HostsLimits{}), // servers of this process and a short job: nothing for the state directory
 		},
 		Fetch: fetcher.Config{AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	}
@@ -98,7 +98,7 @@ func (d *demoCmd) crawl(a *app, web *demo.Web, seed weburl.URL, dir string) (*en
 	return end, err
 }
 
-// told reports how polite the crawl was, and where its report is.
+// told prints how polite the crawl was, and the path of its report.
 func (d *demoCmd) told(a *app, dir string) error {
 	ledger, err := os.ReadFile(filepath.Join(dir, job.LedgerName))
 	visits, err2 := os.ReadFile(filepath.Join(dir, job.VisitsName))
@@ -130,7 +130,7 @@ const nextStep = `Next, on a site of yours: amble crawl --contact https://lab.un
 The contact is a page or mail address at which its owner reaches you; "amble help crawl" has the rest.
 `
 
-// silent reports whether the demo's own output is unwanted.
+// silent reports whether the demo must not print explanations.
 func (d *demoCmd) silent() bool { return d.JSON || d.Quiet || d.LogFormat == "json" }
 
 func (d *demoCmd) introduce(a *app, web *demo.Web) {

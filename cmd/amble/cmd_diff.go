@@ -34,12 +34,12 @@ func (a *app) printDiff(earlier, later string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = first.Close() }() // only read
+	defer func() { _ = first.Close() }() // opened only for reading
 	second, err := job.Read(later)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = second.Close() }() // only read
+	defer func() { _ = second.Close() }() // opened only for reading
 	short := a.shorten(len("not_compared  "))
 	counts, err := diff.Compare(first, second, func(x *diff.Change) error {
 		if asJSON {

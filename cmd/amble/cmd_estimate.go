@@ -39,7 +39,7 @@ func (c *estimateCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
 	res, err := estimate.Run(ctx, r, estimate.Question{Of: c.Of, By: c.By})

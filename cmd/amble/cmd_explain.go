@@ -145,12 +145,12 @@ func crawlerOf(dir string, cfg *job.Config) (crawler.Config, error) {
 	if err != nil {
 		return crawler.Config{}, err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	return r.Crawler(cfg)
 }
 
-// judge adds the verdict of robots.txt (for a job, when the URL was judged) and the present delay. access adds the credentials sent to the
-// site; unheard is the reason why robots.txt could not be fetched.
+// judge adds the verdict of robots.txt and the present delay; for a job, the verdict when the URL was judged. access adds the credentials
+// for the site. unheard is the error of fetching robots.txt, nil if it was fetched.
 func (c *explainCmd) judge(e *explain.Explanation, dir string, u weburl.URL, q explain.Question, access func() error) (unheard, err error) {
 	switch {
 	case dir != "":
@@ -158,7 +158,7 @@ func (c *explainCmd) judge(e *explain.Explanation, dir string, u weburl.URL, q e
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = r.Close() }() // only read
+		defer func() { _ = r.Close() }() // opened only for reading
 		if err := e.Recall(r, u, q); err != nil {
 			return nil, err
 		}
@@ -177,7 +177,7 @@ func (c *explainCmd) judge(e *explain.Explanation, dir string, u weburl.URL, q e
 	return nil, cli.UsageOf("", e.SetDelay(&c.cfg, q))
 }
 
-// ask requests robots.txt.
+// ask requests robots.txt, and adds its verdict.
 func (c *explainCmd) ask(e *explain.Explanation, u weburl.URL, q explain.Question) (unheard, err error) {
 	client, err := ask.New(&c.cfg, c.cfg.Politeness, []weburl.URL{u})
 	if err != nil {
@@ -188,7 +188,7 @@ func (c *explainCmd) ask(e *explain.Explanation, u weburl.URL, q explain.Questio
 	e.Robots = q.ByAnswer(u, info)
 	h := client.Gate.Host(u.Host())
 	e.Delay, e.Clause = h.Delay.Seconds(), h.Clause
-	addr, _ := client.Fetcher.Resolve(context.Background(), u) // without an address no entry applies by address
+	addr, _ := client.Fetcher.Resolve(context.Background(), u) // after an error, no entry matches by address
 	if s, ok := c.cfg.SettingsOf()(u.Host(), addr); ok {
 		e.Settings = job.EntryText(&s)
 	}
@@ -215,7 +215,7 @@ func (c *explainCmd) forOwner(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	host := strings.ToLower(c.Host)
 	account, err := r.Account(host)
 	if err != nil {

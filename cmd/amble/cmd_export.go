@@ -97,7 +97,7 @@ func (c *exportCmd) Run(a *app) error {
 		if err != nil {
 			return cli.Exit(cli.ExitOutput, err)
 		}
-		defer func() { _ = os.RemoveAll(temp) }() // it was copied already
+		defer func() { _ = os.RemoveAll(temp) }() // its content was already copied
 		path = filepath.Join(temp, "out")
 	}
 	screen := newExportScreen(a)
@@ -130,7 +130,7 @@ func (c *exportCmd) Run(a *app) error {
 func readJobs(dirs []string) (jobs []*job.Reader, closeJobs func(), err error) {
 	closeJobs = func() {
 		for _, r := range jobs {
-			_ = r.Close() // only read
+			_ = r.Close() // opened only for reading
 		}
 	}
 	for _, dir := range dirs {
@@ -144,7 +144,7 @@ func readJobs(dirs []string) (jobs []*job.Reader, closeJobs func(), err error) {
 	return jobs, closeJobs, nil
 }
 
-// many checks options that only kinds with texts support: several jobs, and --refuse.
+// many checks that the kind of export supports the given options, if these are only for texts: several jobs, and --refuse.
 func (c *exportCmd) many(kind *export.Kind) error {
 	switch {
 	case kind.Many && len(c.Dir) > 1 && c.Output == "":
@@ -204,7 +204,7 @@ func newExportScreen(a *app) *exportScreen {
 	return &exportScreen{screen: terminal.NewScreen(a.err, !a.dumb() && terminal.Is(a.err), false), begun: time.Now()}
 }
 
-// exportEvery is the time between two lines.
+// exportEvery is the time between two updates of the progress line.
 const exportEvery = 200 * time.Millisecond
 
 func (s *exportScreen) show(p export.Progress) {
@@ -225,5 +225,5 @@ func (s *exportScreen) show(p export.Progress) {
 	s.screen.Status(terminal.Row{{Text: text}})
 }
 
-// clear removes the line.
+// clear removes the progress line.
 func (s *exportScreen) clear() { s.screen.Status() }

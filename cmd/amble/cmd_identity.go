@@ -106,7 +106,7 @@ func (c *identityCmd) manage(a *app, o *keyflags.Origins, cfg *job.Config, folde
 	return c.show(a, folder, now)
 }
 
-// profile returns the profile to publish: from the flags, otherwise from the crawl, otherwise as published before.
+// profile returns the profile to publish. Each field is taken from the flags, else from the crawl, else from the published profile.
 func (c *identityCmd) profile(o *keyflags.Origins, cfg *job.Config, p identity.Profile) (identity.Profile, error) {
 	x := &cfg.Crawl
 	if o.Given("agent") || o.Given("contact") || p.UserAgent == "" {
@@ -121,7 +121,7 @@ func (c *identityCmd) profile(o *keyflags.Origins, cfg *job.Config, p identity.P
 			p.Contacts = []string{x.Contact}
 		}
 	}
-	p.Delay, _ = x.Politeness.DelayFor(politeness.HostState{}) // the delay at hosts that are not our own
+	p.Delay, _ = x.Politeness.DelayFor(politeness.HostState{}) // the delay at hosts of other owners
 	p.MaxCrawlDelay, p.PagesPerHost = max(0, x.Politeness.MaxCrawlDelay), int(max(0, x.Limits.PagesPerHost))
 	if p.MaxCrawlDelay == politeness.Forever {
 		p.MaxCrawlDelay = 0
@@ -162,7 +162,7 @@ func (c *identityCmd) profile(o *keyflags.Origins, cfg *job.Config, p identity.P
 	return p, nil
 }
 
-// show prints the locations of all files.
+// show prints the locations of all published files.
 func (c *identityCmd) show(a *app, folder *identity.Folder, now time.Time) error {
 	s := folder.Show(now)
 	if c.JSON {
@@ -190,7 +190,7 @@ func (c *identityCmd) checkFolder(a *app, cfg *job.Config, folder *identity.Fold
 	return c.verdict(a, r, err)
 }
 
-// checkPage checks the published identity of any crawler.
+// checkPage checks the published identity of any crawler, given its page.
 func (c *identityCmd) checkPage(a *app, cfg *job.Config, now time.Time) error {
 	get, done, err := c.polite(a, cfg, c.Where)
 	if err != nil {

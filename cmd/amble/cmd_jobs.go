@@ -90,7 +90,7 @@ func (c *jobsCmd) names(a *app, jobs []kept.Job) error {
 	return nil
 }
 
-// list prints the jobs with some lines each: the name, the seed, the error that stopped it, and a suggested command.
+// list prints some lines for each job: the name, the seed, the error that stopped it, and a suggested command.
 func (c *jobsCmd) list(a *app, jobs []kept.Job, total string) error {
 	for i := range jobs {
 		j := &jobs[i]
@@ -114,7 +114,7 @@ func (c *jobsCmd) list(a *app, jobs []kept.Job, total string) error {
 	return err
 }
 
-// next returns the command that somebody probably wants next.
+// next returns the command that the user probably wants next.
 func (c *jobsCmd) next(j *kept.Job) string {
 	word := cli.ShellWord(kept.Name(j.Dir))
 	switch j.State {
@@ -126,7 +126,7 @@ func (c *jobsCmd) next(j *kept.Job) string {
 	return "amble resume " + word
 }
 
-// ageText formats a duration in the largest unit of which there is at least one.
+// ageText formats a duration in the largest unit that it reaches.
 func ageText(d time.Duration) string {
 	for _, u := range []struct {
 		unit time.Duration
@@ -179,7 +179,8 @@ func (c *jobsCmd) remove(a *app, jobs []kept.Job) error {
 	return nil
 }
 
-// jobMapper decodes arguments that name a job directory, a kept job, or the URL of a store with a job. Other URLs stay unchanged.
+// jobMapper decodes arguments that name a job: by its directory, by the name of a kept job, or by its URL in a store. Other URLs stay
+// unchanged.
 type jobMapper struct{ a *app }
 
 // Decode implements kong.Mapper, for a string and for several.
@@ -203,7 +204,7 @@ func (m jobMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// kept returns the directory of a kept job. Any other name is returned unchanged, and an error about it will say which job may be meant.
+// kept returns the directory of a kept job. It returns any other name unchanged, and records in a.meant which job may be meant, for errors.
 func (a *app) kept(name string) string {
 	path := kept.Path(name)
 	if path == name && !job.Holds(name) {
@@ -212,7 +213,7 @@ func (a *app) kept(name string) string {
 	return path
 }
 
-// path returns the directory of a job. A job in a store gets a temporary directory for the duration of the command.
+// path returns the directory of a job. For a job in a store, it makes a temporary directory that exists until the command ends.
 func (m jobMapper) path(name string) (string, error) {
 	if !open.IsURL(name) {
 		return m.a.kept(name), nil
@@ -226,7 +227,7 @@ func (m jobMapper) path(name string) (string, error) {
 		c.dir = dir
 		m.a.copies = append(m.a.copies, c)
 	}()
-	if base := path.Base(name); base != "." && filepath.IsLocal(base) { // name it after the job
+	if base := path.Base(name); base != "." && filepath.IsLocal(base) { // name the directory after the job
 		dir = filepath.Join(dir, base)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -235,8 +236,8 @@ func (m jobMapper) path(name string) (string, error) {
 	return dir, job.Attach(context.Background(), dir, name)
 }
 
-// resumedMapper is like jobMapper for a job to resume: a job in a store gets a directory among the kept jobs, or has one from an earlier
-// command.
+// resumedMapper is like jobMapper, but for a job to resume. A job in a store gets a permanent directory among the kept jobs, which later
+// commands use again.
 type resumedMapper struct{ a *app }
 
 // Decode implements kong.Mapper, for a string.
@@ -267,17 +268,17 @@ func (m resumedMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) err
 // removeCopies removes the temporary directories of jobs in stores.
 func (a *app) removeCopies() {
 	for _, c := range a.copies {
-		_ = os.RemoveAll(c.temp) // on an error it stays in the system's temporary directory
+		_ = os.RemoveAll(c.temp) // after an error it remains in the system's temporary directory
 	}
 }
 
 // storedCopy is the local directory of a job in a store.
 type storedCopy struct {
-	url       string // as the operator named it
+	url       string // URL as given by the operator
 	temp, dir string // the directory to remove, and the job's directory in it
 }
 
-// withURLs replaces the local directories of jobs in stores by their URLs.
+// withURLs replaces, in text, the local directories of jobs in stores by their URLs.
 func (a *app) withURLs(text []byte) []byte {
 	for _, c := range a.copies {
 		text = bytes.ReplaceAll(text, []byte(c.dir), []byte(c.url))

@@ -64,7 +64,7 @@ func (c *linksCmd) Run(a *app, o *keyflags.Origins) error {
 	return nil
 }
 
-// fetched examines a page on the web, requested as in a crawl.
+// fetched requests a page from the web as in a crawl, and calls see with its visits.
 func (c *linksCmd) fetched(a *app, o *keyflags.Origins, cfg crawler.Config, see func(*crawler.Visit)) error {
 	u, err := operator.URL("URL", c.Page)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *linksCmd) fetched(a *app, o *keyflags.Origins, cfg crawler.Config, see 
 	})
 }
 
-// read examines a page in a file.
+// read reads a page from a file, and calls see with its visit.
 func (c *linksCmd) read(a *app, cfg crawler.Config, see func(*crawler.Visit)) error {
 	if c.Base == "" {
 		return cli.Usage("%s: the links of a file need --base URL, the address of the page (and a page on the web is given in full, as in https://site.to.crawl/)", c.Page)
@@ -104,7 +104,7 @@ func (c *linksCmd) read(a *app, cfg crawler.Config, see func(*crawler.Visit)) er
 	return cli.UsageOf("", p.Judge(see))
 }
 
-// isXHTMLFile reports whether a file is XHTML according to its extension, as for a web server.
+// isXHTMLFile reports whether a file's extension means XHTML, as for a web server.
 func isXHTMLFile(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".xhtml" || ext == ".xht"

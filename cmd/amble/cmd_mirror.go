@@ -71,11 +71,11 @@ The names of files are valid on Linux, macOS and Windows. The copy's folder .amb
 verify and export, and the list left-out.txt. --help-all lists all flags.`
 }
 
-// Names in the directory mirror.OwnDir of a copy, beside the directory crawls that keyflags.LastCrawl reads.
+// Names in the directory mirror.OwnDir of a copy. Beside them is the directory crawls, which keyflags.LastCrawl reads.
 const (
 	copiedName  = "copied"       // number of the last crawl that is completely in the copy
-	knownName   = "known.jsonl"  // URLs known after all crawls except the last
-	leftOutName = "left-out.txt" // URLs without a file
+	knownName   = "known.jsonl"  // URLs known before the last crawl
+	leftOutName = "left-out.txt" // URLs that have no file in the copy
 )
 
 // Run executes the command.
@@ -123,9 +123,9 @@ func (c *mirrorCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config,
 		{"max-pages", func() { x.Limits.Pages = crawler.Unlimited }},
 		{"max-links", func() { x.Limits.LinksPerPage = 100_000 }},
 		{"max-body", func() { x.Fetch.MaxBody = 256 << 20 }},
-		{"fetch-timeout", func() { x.Fetch.FetchTimeout = time.Hour }}, // large files take long; idle-timeout aborts stalled ones
+		{"fetch-timeout", func() { x.Fetch.FetchTimeout = time.Hour }}, // large files take long; idle-timeout aborts stalled transfers
 		{"resources", func() { x.Follow.Resources = true }},
-		{"beyond", func() { x.Scope.Beyond = 3 }}, // steps: a style sheet, an imported one, a font
+		{"beyond", func() { x.Scope.Beyond = 3 }}, // three steps: to a style sheet, to one that it imports, to a font
 		{"beyond-kinds", func() {
 			x.Scope.BeyondKinds = []frontier.Kind{frontier.KindLink, frontier.KindImage, frontier.KindScript, frontier.KindMedia, frontier.KindObject, frontier.KindImport, frontier.KindStyle}
 		}},
@@ -138,7 +138,7 @@ func (c *mirrorCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config,
 	return cfg, nil
 }
 
-// checkCopy refuses a directory with files that do not belong to a copy.
+// checkCopy returns an error for a directory that has files but is not a copy.
 func checkCopy(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -148,7 +148,7 @@ func checkCopy(dir string) error {
 	return cli.Refuse(len(entries) > 0 && !copied, "directory %s is not empty and has no copy of amble mirror: name another one", dir)
 }
 
-// mirroring is a copy while it is made or updated.
+// mirroring makes or updates a copy of a site.
 type mirroring struct {
 	*mirrorCmd
 	app   *app
@@ -157,7 +157,7 @@ type mirroring struct {
 	seeds []weburl.URL
 }
 
-// own returns a path in the copy's own directory.
+// own returns the path of a file in the directory mirror.OwnDir of the copy.
 func (m *mirroring) own(name string) string { return filepath.Join(m.dir, mirror.OwnDir, name) }
 
 // run crawls and writes the copy.
@@ -167,7 +167,7 @@ func (m *mirroring) run(cfg *job.Config) error {
 		return err
 	}
 	var j *job.Job
-	written := false // the crawl ended in an earlier process
+	written := false // whether the crawl ended in an earlier process
 	end, err := m.app.crawl(&crawlJob{
 		view: m.view, cfg: cfg.Crawl, seeds: m.seeds, job: cfg, noSummary: true,
 		advice: "the copy gets what was fetched so far; to go on later: " + m.again(),
@@ -221,8 +221,8 @@ func (m *mirroring) run(cfg *job.Config) error {
 // again returns the command that continues or updates the copy.
 func (m *mirroring) again() string { return "amble mirror " + cli.ShellWord(m.dir) }
 
-// next returns the job directory and number of the crawl to run: the last one if it has not ended or is not in the copy yet, otherwise a
-// new one based on the earlier ones.
+// next returns the job directory and the number of the crawl to run. It is the last crawl if that has not ended or is not in the copy yet,
+// otherwise a new one based on the earlier ones.
 func (m *mirroring) next(cfg *job.Config) (at string, n int, err error) {
 	cfg.Since = ""
 	at, n = keyflags.LastCrawl(m.dir)
@@ -243,8 +243,8 @@ func (m *mirroring) next(cfg *job.Config) (at string, n int, err error) {
 	return at, n + 1, nil
 }
 
-// over reports whether a crawl has ended and its pages are in the copy. A crawl that a limit ended is continued when the limit
-// is raised: a new one would not find the URLs left in its queue.
+// over reports whether crawl n has ended and its pages are in the copy. A crawl that ended by a limit is not over: when the limit is raised
+// it continues, while a new crawl would not find the URLs left in its queue.
 func (m *mirroring) over(at string, n int) (bool, error) {
 	if !job.Holds(at) {
 		return false, nil
@@ -260,7 +260,7 @@ func (m *mirroring) over(at string, n int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	man, err := r.Manifest()
 	if err != nil {
 		return false, err
@@ -268,8 +268,8 @@ func (m *mirroring) over(at string, n int) (bool, error) {
 	return man.Finished() || man.Finish == crawler.FinishUnreachable, nil
 }
 
-// remember writes the state of each URL after the first crawls, as lines of visits. URLs whose pages are in the copy have the validators
-// for a conditional request; all others have none, so that they are requested again.
+// remember writes the state of each URL after the first crawls, in lines like those of visits. URLs whose pages are in the copy have the
+// validators for a conditional request. All others have none, so the next crawl requests them again.
 func (m *mirroring) remember(crawls int) error {
 	known := map[string]*sink.Record{}
 	var order []string
@@ -318,7 +318,7 @@ func (m *mirroring) remember(crawls int) error {
 
 func (m *mirroring) crawlDir(n int) string { return filepath.Join(m.own("crawls"), strconv.Itoa(n)) }
 
-// replace writes a file of the copy's own directory, whole or not at all.
+// replace writes a file in the directory mirror.OwnDir of the copy. An incomplete file is never visible.
 func (m *mirroring) replace(name string, fill func(w *bufio.Writer) error) error {
 	f, err := os.CreateTemp(m.own(""), "new-")
 	if err != nil {
@@ -343,12 +343,12 @@ func (m *mirroring) mark(n int) error {
 	})
 }
 
-// write updates the files from the first crawls.
+// write updates the files of the copy from the first crawls, up to that number.
 func (m *mirroring) write(crawls int) (*mirror.Updated, error) {
 	var jobs []*job.Reader
 	defer func() {
 		for _, r := range jobs {
-			_ = r.Close() // only read
+			_ = r.Close() // opened only for reading
 		}
 	}()
 	for n := 1; n <= crawls; n++ {
@@ -379,7 +379,7 @@ func (m *mirroring) write(crawls int) (*mirror.Updated, error) {
 	})
 }
 
-// leftWords returns the reason why a URL has no new file.
+// leftWords returns the reason why a URL has no new file, in words.
 func leftWords(l *mirror.Left) string {
 	if l.Reason == "" && l.Status > 0 {
 		return strings.TrimSpace(fmt.Sprintf("%d %s", l.Status, http.StatusText(l.Status)))
@@ -396,7 +396,7 @@ const (
 	maxLeftHosts  = 4
 )
 
-// print reports what the copy contains, what it lacks, and what to do next.
+// print reports what the copy contains, what is missing, and what to do next.
 func (m *mirroring) print(done *mirror.Updated, end *ending, n int) error {
 	if m.Quiet {
 		return nil
@@ -438,7 +438,7 @@ func (m *mirroring) print(done *mirror.Updated, end *ending, n int) error {
 	return outputError(err)
 }
 
-// printLeft lists URLs without a file, or with an old one.
+// printLeft lists the URLs that have no file, or an old one.
 func (m *mirroring) printLeft(b *strings.Builder, done *mirror.Updated, kept bool, heading string) {
 	groups := slices.DeleteFunc(slices.Clone(done.Left), func(l mirror.Left) bool { return l.Kept != kept })
 	if len(groups) == 0 {

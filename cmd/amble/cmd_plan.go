@@ -57,8 +57,7 @@ func (c *planCmd) Run(a *app, o *keyflags.Origins) error {
 	return c.plan(a, o, seeds, c.Pages, c.JSON)
 }
 
-// plan prints the minimum duration of the crawl. pages is the number of pages assumed for a host without a sitemap; 0: the limit of the
-// crawl.
+// plan prints the minimum duration of the crawl. pages is the number of pages assumed for a host without a sitemap; 0: the crawl's limit.
 func (f *planFlags) plan(a *app, o *keyflags.Origins, seeds []weburl.URL, pages int, asJSON bool) error {
 	cfg, err := o.Config()
 	if err != nil {
@@ -78,7 +77,7 @@ func (f *planFlags) plan(a *app, o *keyflags.Origins, seeds []weburl.URL, pages 
 		return err
 	}
 	defer client.Close()
-	crawl.Follow.Documents = false // a survey reads no documents
+	crawl.Follow.Documents = false // a plan reads no documents
 	limit, each := max(0, int(crawl.Limits.Pages)), max(0, int(crawl.Limits.PagesPerHost))
 	survey := plan.Survey{
 		Client: client.Client, Politeness: client.Policy, Crawl: crawl, Service: time.Duration(f.Service),

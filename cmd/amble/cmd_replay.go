@@ -35,7 +35,7 @@ func (c *replayCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	res, err := replay.Run(context.Background(), r)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (c *replayCmd) Run(a *app) error {
 	return err
 }
 
-// maxTold limits the printed differences.
+// maxTold limits the number of printed differences.
 const maxTold = 100
 
 func tellReplay(a *app, res *replay.Result) error {

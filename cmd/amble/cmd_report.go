@@ -42,7 +42,7 @@ func (c *reportCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }() // the page is durable once it is written
+	defer func() { _ = r.Close() }() // the job was only read, and the page is durable once written
 	text, ended, write, err := summarize(r, c.Dir)
 	if err != nil {
 		return err
@@ -63,8 +63,8 @@ func (c *reportCmd) Run(a *app) error {
 	return err
 }
 
-// summarize returns the summary of a job, and a function that writes its page and returns the path: in the job if its crawl has ended,
-// otherwise beside it.
+// summarize returns the summary of a job, and a function that writes its page and returns the page's path. The page is in the job's
+// directory if the crawl has ended, otherwise beside it.
 func summarize(r *job.Reader, dir string) (text string, ended bool, write func() (page string, err error), err error) {
 	m, err := r.Manifest()
 	if err != nil {
@@ -75,7 +75,7 @@ func summarize(r *job.Reader, dir string) (text string, ended bool, write func()
 		if err != nil {
 			return "", false, nil, err
 		}
-		if u != nil { // nil if it has ended meanwhile
+		if u != nil { // nil if the crawl has ended meanwhile
 			return u.Text(), false, func() (string, error) {
 				beside, err := filepath.Abs(dir)
 				if err != nil {

@@ -89,7 +89,7 @@ func (c *robotsCmd) urls(stdin io.Reader) ([]weburl.URL, error) {
 	return operator.URLs("URL", list)
 }
 
-// judge returns a function that judges a URL, by a file or by requesting robots.txt, and a function to call at the end.
+// judge returns a function that judges a URL by a file or by requesting its robots.txt, and a function to be called at the end.
 func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge func(weburl.URL) (*explain.Judgement, error), done func(), err error) {
 	cfg, err := o.Config()
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *robotsCmd) judge(a *app, o *keyflags.Origins, urls []weburl.URL) (judge
 	if err != nil {
 		return nil, nil, err
 	}
-	if d := cfg.Crawl.Politeness.Dialect; d != robots.RFC9309 { // mention the flag of amble explain
+	if d := cfg.Crawl.Politeness.Dialect; d != robots.RFC9309 { // the advice names the flag of amble explain
 		c.Dialect = d
 	}
 	q := explain.Question{Agent: name, Dialect: c.Dialect, Policy: consent.Policy{Purposes: consent.Purposes()}}

@@ -60,7 +60,7 @@ started again, after kill -9 too; those that are paused stay paused. Every reque
 token is logged in DIR/audit.jsonl.`
 }
 
-// stopPatience is the time that requests in flight have to end after a signal.
+// stopPatience is the time that running requests have to end after a signal.
 const stopPatience = time.Minute
 
 // Run executes the command.
@@ -99,7 +99,7 @@ func (c *serveCmd) Run(a *app) error {
 	return endService(ctx, s.Serve(ctx, stopPatience))
 }
 
-// endService returns the error of a command that serves until a signal stops it, given the error of serving.
+// endService returns the exit error of a command that serves until a signal stops it; err is the error of serving.
 func endService(ctx context.Context, err error) error {
 	if err != nil && endedBy(ctx) == 0 {
 		return cli.Exit(cli.ExitOutput, err)
@@ -107,14 +107,14 @@ func endService(ctx context.Context, err error) error {
 	return cli.Exit(endedBy(ctx), nil)
 }
 
-// listen listens on an address and opens the audit log, for a server. other names the flags without which only this machine may connect.
-// done closes the log.
+// listen listens on an address and opens the audit log of a server. other names flags without which only this machine may connect. done
+// closes the log.
 func (c *serveCmd) listen(conf *server.Config, address, other string) (done func(), err error) {
 	log, err := os.OpenFile(filepath.Join(c.Jobs, "audit.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, cli.Exit(cli.ExitOutput, err)
 	}
-	done = func() { _ = log.Close() } // all lines were written
+	done = func() { _ = log.Close() } // each line was written at once
 	conf.Audit = log
 	if conf.Listener, err = server.Listen(address, c.TLSCert, c.TLSKey, c.Proxied); err == nil {
 		return done, nil
@@ -126,7 +126,7 @@ func (c *serveCmd) listen(conf *server.Config, address, other string) (done func
 	return nil, cli.UsageOf("--listen: ", err)
 }
 
-// config returns the configuration of the server, and makes the directory of the jobs.
+// config returns the configuration of the server, and makes the directory for its jobs.
 func (c *serveCmd) config(a *app) (*server.Config, error) {
 	conf := &server.Config{Contact: c.Contact, Hosts: c.Host, Proxied: c.Proxied, Kinds: exportKinds(export.Filter{})}
 	if c.MaxRunning < 1 {

@@ -54,7 +54,7 @@ func (c *shellCmd) Run(a *app, o *keyflags.Origins) error {
 	} else {
 		var done func() error
 		if u, done, err = s.Open(c.Subject, c.Of, func() (crawler.Config, error) { return ask.PageConfig(o) }); done != nil {
-			defer func() { _ = done() }() // only read
+			defer func() { _ = done() }() // opened only for reading
 		}
 	}
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *shellCmd) Run(a *app, o *keyflags.Origins) error {
 	return nil
 }
 
-// fetched requests a page on the web, and stores it for the shell.
+// fetched requests a page from the web, and stores it for the shell.
 func (c *shellCmd) fetched(a *app, o *keyflags.Origins, s *shell.Shell) (weburl.URL, error) {
 	u, err := operator.URL("URL", c.Subject)
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *shellCmd) fetched(a *app, o *keyflags.Origins, s *shell.Shell) (weburl.
 	return u, ask.Page(a.view(view.Flags{}), cfg, u, func(v *crawler.Visit) { _ = had.Add(v.Page) }) // Add never fails
 }
 
-// onSignal calls f when a signal is about to end the process, until the returned function is called.
+// onSignal calls f when a signal is about to end the process, unless stop was called before.
 func (a *app) onSignal(f func()) (stop func()) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
 	a.notify(signals)

@@ -54,7 +54,7 @@ With --since each page that is not the same in both crawls has a line, which beg
 Counts go to stderr.`
 }
 
-// verified is the short result of verifying a job.
+// verified is the result of verifying a job, in short form.
 type verified struct {
 	Requests   int    `json:"requests"`
 	Violations int    `json:"violations"`
@@ -74,14 +74,14 @@ func (c *showCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }() // the page is durable once it is written
+	defer func() { _ = r.Close() }() // the job was only read, and the page is durable once written
 	s, err := status.Of(r, time.Now())
 	if err != nil {
 		return err
 	}
 	s.Dir = kept.Name(s.Dir)
 	var check *verified
-	if s.State != status.Running { // data of a running process that is not committed yet would count as damage
+	if s.State != status.Running { // a running process has data that is not committed yet, which would count as damage
 		if check, err = verifyShort(c.Dir); err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ func (c *statusCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	s, err := status.Of(r, time.Now())
 	if err != nil {
 		return err

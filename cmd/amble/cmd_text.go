@@ -75,7 +75,7 @@ func (c *textCmd) Run(a *app, o *keyflags.Origins) error {
 	return outputError(c.print(a.out, found, pages, address))
 }
 
-// readDocumentText returns the text of a document, and with each also the text of each page.
+// readDocumentText returns the text of a document. If each is set, it also returns the text of each page.
 func readDocumentText(body []byte, kind, address string, each bool) (a *article.Article, pages []string, err error) {
 	d, err := documents().Read(context.Background(), body, kind)
 	if err != nil {
@@ -94,7 +94,7 @@ func readDocumentText(body []byte, kind, address string, each bool) (a *article.
 	return a, pages, err
 }
 
-// read returns a page in UTF-8, or a document, and its address.
+// read returns the input, either a page in UTF-8 or a document, and its address.
 func (c *textCmd) read(a *app, o *keyflags.Origins) (page []byte, address string, err error) {
 	if !strings.Contains(c.Page, "://") {
 		if c.Base != "" {
@@ -143,7 +143,7 @@ func (c *textCmd) read(a *app, o *keyflags.Origins) (page []byte, address string
 			return
 		}
 		page, reason = v.Page.Text()
-		page = bytes.Clone(page) // it is the visit's
+		page = bytes.Clone(page) // the memory belongs to the visit
 	})
 	if err == nil && reason != nil {
 		err = cli.Exit(cli.ExitNothing, reason)
@@ -151,7 +151,7 @@ func (c *textCmd) read(a *app, o *keyflags.Origins) (page []byte, address string
 	return page, address, err
 }
 
-// print writes a text in the requested format. pages are the pages of a document.
+// print writes a text in the requested format. pages has the pages of a document.
 func (c *textCmd) print(w io.Writer, a *article.Article, pages []string, address string) error {
 	if c.JSON {
 		e := json.NewEncoder(w)

@@ -28,7 +28,7 @@ type verifyCmd struct {
 	JSON   bool     `help:"Print the result as JSON."`
 	Replay bool     `help:"Make the whole crawl again from its archive, without a request, and compare every visit with the recorded one."`
 
-	found []string // job directories in Dir, from the state directory
+	found []string // entries of Dir that came from the state directory
 }
 
 // Help returns the beginning of the command's help.
@@ -107,7 +107,7 @@ func (c *verifyCmd) Run(a *app) error {
 	return verdictOf(v)
 }
 
-// corpus checks a corpus; with --replay it makes it again from the jobs named after it.
+// corpus checks a corpus. With --replay, it makes the corpus again from the jobs given after it, and compares.
 func (c *verifyCmd) corpus(a *app) error {
 	dir, jobs := c.Dir[0], c.Dir[1:]
 	if c.Keys != "" || c.Replay != (len(jobs) > 0) {
@@ -147,11 +147,11 @@ func verifyJob(dir string, keys job.PublicKeys) (*job.Verification, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	return r.VerifyBy(keys)
 }
 
-// findAll adds the jobs that the state directory lists, unless they were named. It reports jobs that are gone.
+// findAll adds the jobs listed in the state directory to Dir, unless they are in it already. It reports jobs that no longer exist.
 func (c *verifyCmd) findAll(a *app) error {
 	known, err := machine.Jobs(c.State)
 	if err != nil {
@@ -163,7 +163,7 @@ func (c *verifyCmd) findAll(a *app) error {
 			named = append(named, abs)
 		}
 	}
-	jobs, folder, err := kept.List(c.State) // includes jobs whose crawl could not use the state directory for turns
+	jobs, folder, err := kept.List(c.State) // this list also has jobs whose crawls could not share turns
 	if err != nil {
 		return cli.Usage("--all: %w", err)
 	}
@@ -194,8 +194,8 @@ type verifiedJob struct {
 	*job.Verification
 }
 
-// together checks several jobs, each by itself and all together. Only one is open at a time. A job from the state directory that cannot be
-// read is reported and left out.
+// together verifies several jobs, each by itself and then all together. It opens one job at a time. A job from the state directory that
+// cannot be read is reported and left out.
 func (c *verifyCmd) together(a *app, keys job.PublicKeys) error {
 	all := struct {
 		Jobs     []verifiedJob `json:"jobs"`
@@ -245,7 +245,7 @@ func (c *verifyCmd) together(a *app, keys job.PublicKeys) error {
 	return verdict
 }
 
-// distinct returns an error if two arguments are the same directory, which would be counted twice.
+// distinct returns an error if two arguments name the same directory, which would then count twice.
 func distinct(dirs []string) error {
 	infos := make([]fs.FileInfo, len(dirs))
 	for i, dir := range dirs {
@@ -263,7 +263,7 @@ func distinct(dirs []string) error {
 	return nil
 }
 
-// verdictOf returns the command's error for the result of a verification.
+// verdictOf returns the command's error for the result of a verification, nil if the job passed.
 func verdictOf(v *job.Verification) error {
 	switch n := v.Damaged(); {
 	case v.Report != nil && len(v.Violations) > 0:

@@ -24,7 +24,7 @@ func (*versionCmd) Help() string {
 	amble --version`
 }
 
-// Run prints the version, and the source revision, if the build recorded it.
+// Run prints the version and, if the build recorded it, the source revision.
 func (*versionCmd) Run(a *app) error { return printVersion(a.out) }
 
 // versionFlag is --version.
@@ -58,7 +58,7 @@ func vcsOf(info *debug.BuildInfo) map[string]string {
 
 func buildText(info *debug.BuildInfo) string {
 	text := "  module    " + info.Main.Path
-	if v := info.Main.Version; v != "(devel)" { // as in release archives, which are built without version control
+	if v := info.Main.Version; v != "(devel)" { // release archives have a version here, since they are built without version control
 		text += " " + v
 	}
 	text += "\n"

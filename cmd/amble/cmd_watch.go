@@ -42,7 +42,7 @@ func (p *perDay) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// span is a time of days: "30d", "36h".
+// span is a duration that may be given in days: "30d", "36h".
 type span time.Duration
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -64,7 +64,7 @@ func (s *span) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// String formats the span in days if it is at least some days, otherwise as a duration.
+// String formats the span in days if it is long enough, otherwise as a duration.
 func (s span) String() string {
 	if d := time.Duration(s); d%(24*time.Hour) != 0 {
 		return cli.Duration(d).String()
@@ -136,7 +136,7 @@ func watchedConfig(dir string) (job.Config, error) {
 	if err != nil {
 		return job.Config{}, err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	if _, err := r.Manifest(); err != nil {
 		return job.Config{}, err
 	}

@@ -27,16 +27,16 @@ type crawlJob struct {
 	view       *view.View
 	cfg        crawler.Config
 	seeds      []weburl.URL
-	stdoutFree bool // the summary may be printed there
-	introduced bool // the coming crawl was already announced at the terminal
-	pages      bool // every URL has a line on stdout
-	noSummary  bool // the command prints its result itself
+	stdoutFree bool // whether the summary may be printed on stdout
+	introduced bool // whether the crawl was already announced on the terminal
+	pages      bool // whether every URL has a line on stdout
+	noSummary  bool // whether the command prints its result instead of a summary
 
 	watch liveFlags
 	dir   string      // job directory; "" if the crawl is not kept
-	job   *job.Config // settings from which cfg was made
+	job   *job.Config // settings from which cfg was made; may be nil
 
-	advice string                               // printed when a signal stops the crawl: how to resume it; "" if that is impossible
+	advice string                               // printed when a signal stops the crawl: how to resume it, or ""
 	open   func(crawler.Config) (opened, error) // prepares the crawl
 }
 
@@ -51,12 +51,12 @@ type opened interface {
 type ending struct {
 	*crawler.Report
 	signal int    // exit code of the signal that ended it; 0 if none did
-	seeds  string // outcomes of the first seeds that were not fetched, as lines
+	seeds  string // outcomes of the first seeds that were not fetched, one per line
 
-	vain *crawler.UnreachableError // nil if any host responded
+	vain *crawler.UnreachableError // set if no host responded
 }
 
-// how returns the reason for the end of a crawl if its report does not contain it, otherwise "".
+// how returns why a crawl ended if the report does not have the reason, otherwise "".
 func (e *ending) how(err error) string {
 	switch {
 	case errors.Is(err, cli.ErrClosed):
@@ -150,7 +150,7 @@ func inMemory(seeds []weburl.URL) func(crawler.Config) (opened, error) {
 // Crawler returns the crawler.
 func (m *memoryCrawl) Crawler() *crawler.Crawler { return m.crawler }
 
-// HostPending returns the number of URLs of a host that are left.
+// HostPending returns the number of queued URLs of a host.
 func (m *memoryCrawl) HostPending(host string) int { return m.queue.HostPending(host) }
 
 // Run runs the crawl.
@@ -163,7 +163,7 @@ func (m *memoryCrawl) Run(ctx context.Context) (*crawler.Report, error) {
 func (c *crawlFlags) kept(a *app, v *view.View, cfg *job.Config, seeds []weburl.URL, open func(job.Config) (*job.Job, error)) error {
 	var uploading atomic.Bool
 	cfg.Note = func(text string) {
-		if uploading.Load() { // without a message the command would seem to hang
+		if uploading.Load() { // without a message the command would seem to have stopped
 			v.Answer("%s", text)
 			return
 		}
@@ -222,7 +222,7 @@ func (c *crawlFlags) kept(a *app, v *view.View, cfg *job.Config, seeds []weburl.
 	return errors.Join(c.verdict(cfg, end, err), closed)
 }
 
-// upload stores the job's files that its store lacks. A signal aborts it, even while the store is unreachable.
+// upload stores the files of a job that the store does not have yet. A signal aborts it, even while the store does not answer.
 func (a *app) upload(j *job.Job) error {
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
@@ -233,7 +233,7 @@ func (a *app) upload(j *job.Job) error {
 	return err
 }
 
-// uploadRest completes an interrupted upload of a job that has ended.
+// uploadRest completes the interrupted upload of a job whose crawl has ended.
 func (a *app) uploadRest(v *view.View, dir string) error {
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
@@ -255,7 +255,7 @@ var reportCommands = report.Commands{
 // resumeCommand returns the command line that resumes the job in a directory.
 func resumeCommand(dir string) string { return "amble resume " + cli.ShellWord(dir) }
 
-// writePage writes the report of a job into its directory as a page.
+// writePage writes the report of a job as an HTML page into the job's directory.
 func writePage(dir string) error {
 	r, err := job.Read(dir)
 	if err != nil {
@@ -264,14 +264,14 @@ func writePage(dir string) error {
 	return errors.Join(report.Write(r, reportCommands), r.Close())
 }
 
-// tellNext prints the directory of a kept job, unless the user named it, and a suggested command.
+// tellNext prints a suggested command and, unless the user named it, the directory of the kept job.
 func (c *crawlFlags) tellNext(v *view.View, cfg *job.Config, end *ending) {
 	if end == nil {
 		return
 	}
 	word := cli.ShellWord(kept.Name(c.Out))
 	if c.named != "" {
-		size, _ := job.SizeOf(c.Out) // only what can be read
+		size, _ := job.SizeOf(c.Out) // on an error, the size of what can be read
 		v.Tell("kept as %s, %s; to remove it: amble jobs rm %s", c.named, cli.Bytes(size), word)
 	}
 	switch {
@@ -286,7 +286,7 @@ func (c *crawlFlags) tellNext(v *view.View, cfg *job.Config, end *ending) {
 	}
 }
 
-// doubled returns the flag that doubles the limit that ended a crawl, "" if only more disk space helps.
+// doubled returns a flag with twice the limit that ended a crawl, "" if only more free disk space helps.
 func doubled(cfg *job.Config, by crawler.Finish) string {
 	if by == crawler.FinishMinFree {
 		return ""
@@ -299,7 +299,7 @@ func doubled(cfg *job.Config, by crawler.Finish) string {
 	return fmt.Sprintf(" --%s %v", report.LimitName(by), value)
 }
 
-// cutShort reports whether an error or a signal ended a run, and the error of the command if it did.
+// cutShort reports whether an error or a signal ended the crawl early, and returns the command's error for it.
 func cutShort(end *ending, err error) (cut bool, _ error) {
 	switch {
 	case errors.Is(err, cli.ErrClosed), end == nil:
@@ -314,7 +314,7 @@ func cutShort(end *ending, err error) (cut bool, _ error) {
 	return false, nil
 }
 
-// verdict converts the end of a crawl to the error of the command.
+// verdict returns the command's error for the end of a crawl, nil for success.
 func (c *crawlFlags) verdict(cfg *job.Config, end *ending, err error) error {
 	if cut, err := cutShort(end, err); cut {
 		return err
@@ -336,7 +336,7 @@ func (c *crawlFlags) verdict(cfg *job.Config, end *ending, err error) error {
 	return nil
 }
 
-// outputError returns the error of writing results. An error that already has an exit code keeps it.
+// outputError gives an error of writing results its exit code, unless it has one.
 func outputError(err error) error {
 	if err == nil || errors.As(err, new(*cli.Error)) || errors.As(err, new(*job.Error)) || errors.Is(err, cli.ErrClosed) {
 		return err

@@ -7,10 +7,10 @@ import (
 	"github.com/amble-crawler/amble/article/document"
 )
 
-// readDocument is the argument with which the command starts itself to read a document from the web: see [document.Isolated].
+// readDocument is the argument with which the command starts itself as a reader of one document: see [document.Isolated].
 const readDocument = "read-document"
 
-// documents returns a reader of PDF, EPUB and DOCX files that runs this program as a separate process for each.
+// documents returns a reader of PDF, EPUB and DOCX files. It runs this program as a separate process for each file.
 func documents() *document.Isolated {
 	program, err := os.Executable()
 	if err != nil {
@@ -19,7 +19,7 @@ func documents() *document.Isolated {
 	return &document.Isolated{Command: []string{program, readDocument}}
 }
 
-// readsDocument reports whether this process was started to read a document, and reads it.
+// readsDocument reports whether this process was started to read a document. If so, it reads the document.
 func readsDocument() bool {
 	if len(os.Args) != 2 || os.Args[1] != readDocument {
 		return false

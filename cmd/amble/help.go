@@ -8,8 +8,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// firstWeek lists the keys whose flags --help shows, with short help texts; "" keeps the usual text. --help-all shows all
-// flags.
+// firstWeek has the keys whose flags --help shows, with shorter help texts; "" keeps the usual text. Only --help-all shows the other flags.
 var firstWeek = map[string]string{
 	"config":        "Job file (YAML) with flags as keys.",
 	"contact":       "Page or mail address where site owners reach you.",
@@ -47,7 +46,7 @@ var otherDefaults = map[string]map[string]string{
 	"crawl": {"plan": "Say how long the crawl takes, and stop.", "json": "Print visits and the summary as JSON.", "quiet": "Print no status, log or summary; keep nothing."},
 }
 
-// rare lists flags without a key that the help of some commands omits.
+// rare lists flags that belong to no key and that the help of some commands omits, by command.
 var rare = map[string][]string{
 	"crawl":   {"fresh", "commented", "service", "simulate", "job", "shards", "replicas", "lease", "max-skew", "cluster", "cluster-creds", "cluster-ca", "cluster-cert", "cluster-key", "listen-token", "debug"},
 	"resume":  {"cluster", "cluster-creds", "cluster-ca", "cluster-cert", "cluster-key", "listen-token", "debug"},
@@ -56,7 +55,7 @@ var rare = map[string][]string{
 	"work":    {"browser", "render-isolation", "listen", "routes-listen", "routes", "insecure", "tls-cert", "tls-key", "tls-ca"},
 }
 
-// hideRare hides the flags of crawls that are not in firstWeek, and shortens the help texts of the others. It is a kong.PostBuild hook.
+// hideRare hides the flags of a crawl that are not in firstWeek, and sets the shorter help texts. It is a kong.PostBuild hook.
 func hideRare(k *kong.Kong) error {
 	for _, cmd := range append(k.Model.Leaves(false), k.Model.Children...) {
 		ofCluster := cmd.Parent != nil && cmd.Parent.Name == "cluster"

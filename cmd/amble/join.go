@@ -20,15 +20,15 @@ type joinFlags struct {
 	engineAccess
 }
 
-// warnAlone prints a warning if a crawl without a job does not share turns with other processes.
+// warnAlone prints a warning if a crawl cannot share turns with other processes on this machine.
 func (a *app) warnAlone(x *crawler.Config) {
 	if m := machine.Of(x.Sharing()); m != nil && m.NotShared() != nil {
 		fmt.Fprintf(a.err, "amble: hosts are shared with no other process: %s\n", cli.Printable(m.NotShared().Error()))
 	}
 }
 
-// join connects a crawl to the engine, if one is named, and returns a function that disconnects it. tell is called when the engine stops
-// answering and when it answers again: no requests are made in between.
+// join connects a crawl to the engine, if a flag names one, and returns a function that disconnects it. tell is called when the engine
+// stops answering, and when it answers again; in between the crawl requests nothing.
 func (f *joinFlags) join(cfg *job.Config, tell func(format string, args ...any)) (leave func(), err error) {
 	if f.Cluster == "" {
 		return func() {}, nil

@@ -21,7 +21,7 @@ type liveFlags struct {
 	ListenToken string `placeholder:"FILE" help:"With --listen: file with the page's token, for programs that read the metrics. Without it each start has a new one."`
 }
 
-// check refuses flags that have no effect.
+// check returns an error for flags that have no effect.
 func (f *liveFlags) check() error {
 	if err := cli.Refuse(f.ListenToken != "" && f.Listen == "", "--listen-token: the token is that of the page: name its address with --listen"); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (f *liveFlags) check() error {
 	return cli.Refuse(f.Debug && f.Listen == "", "--debug: profiles are served on the page: name its address with --listen")
 }
 
-// page opens the page of a crawl, nil if there is none.
+// page opens the page of a crawl. It returns nil if no page is requested.
 func (f *liveFlags) page(j *crawlJob) (*live.Opening, error) {
 	if f.Listen == "" {
 		return nil, nil
@@ -95,7 +95,7 @@ func showPage(a *app, dir, listen string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	m, err := r.Manifest()
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func showPage(a *app, dir, listen string) error {
 	}
 	defer s.Close()
 	signals := make(chan os.Signal, 1)
-	a.notify(signals) // before printing the address: a reader of it may end the process at once
+	a.notify(signals) // before the address is printed: whoever reads it may end the process at once
 	defer a.ignore(signals)
 	tellPage(a.view(view.Flags{}), s.URL(), s.Public())
 	return cli.Exit(signalCode(<-signals), nil)

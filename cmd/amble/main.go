@@ -29,10 +29,9 @@ func main() {
 
 // newApp returns the app for this process.
 func newApp() *app {
-	// Without this, the runtime ends the process if the reader of stdout has closed it; with it, the write fails and the crawl ends
-	// cleanly.
+	// Without this call, a write to stdout ends the process if the reader has closed it. With it, the write fails, and the crawl ends cleanly.
 	signal.Ignore(syscall.SIGPIPE)
-	// net/http logs to the standard logger when a server sends more than was requested. The visit has the outcome of the request.
+	// net/http logs to the standard logger when a server sends more than was requested. Visits have the outcomes of requests anyway.
 	log.SetOutput(io.Discard)
 	return &app{
 		in: os.Stdin, out: cli.NewStdout(os.Stdout), err: os.Stderr,

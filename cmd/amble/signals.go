@@ -14,8 +14,8 @@ import (
 
 var errAborted = errors.New("aborted by a second signal")
 
-// watchSignals makes the first signal drain the crawl, the second abort it, and the third end the process. advice explains how to resume
-// the crawl later, or is "". The returned function stops watching and returns the exit code for the first signal, or 0 if there was none.
+// watchSignals makes the first signal drain the crawl, the second abort it, and the third end the process. advice says how to resume the
+// crawl later; it may be "". The returned function stops watching and returns the exit code for the first signal, 0 if there was none.
 func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, v *view.View, advice string) func() int {
 	signals := make(chan os.Signal, 3)
 	a.notify(signals)
@@ -49,7 +49,7 @@ func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, v 
 func (a *app) interrupt(n, code int, c *crawler.Crawler, abort context.CancelCauseFunc, v *view.View) {
 	switch n {
 	case 1:
-		c.Drain() // before printing, so that no request begins after the message
+		c.Drain() // before the message, so that no request begins after it
 		v.Tell("stopping: waiting for requests in flight; press again to abort them")
 	case 2:
 		v.Tell("aborting requests in flight; press again to exit at once")
@@ -67,7 +67,7 @@ func signalCode(s os.Signal) int {
 	return cli.ExitInterrupted
 }
 
-// signaled is the cause of a context that a signal canceled.
+// signaled is the cancellation cause of a context that a signal canceled.
 type signaled struct{ os.Signal }
 
 // Error returns the signal's name.

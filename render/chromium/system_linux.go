@@ -154,7 +154,7 @@ func children(pid int) (list []int) {
 		return nil
 	}
 	threads, _ := d.Readdirnames(-1)
-	_ = d.Close() // only read
+	_ = d.Close() // opened only for reading
 	for _, t := range threads {
 		b, _ := os.ReadFile(dir + "/" + t + "/children")
 		for _, f := range strings.Fields(string(b)) {

@@ -98,7 +98,7 @@ func readModel(name string) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = z.Close() }() // only read
+	defer func() { _ = z.Close() }() // opened only for reading
 	f, err := z.File[0].Open()
 	if err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package ask requests single files from the web as politely as a crawl: robots.txt first, one request at a time to a host, with the same
-// pauses.
+// Package ask requests single files from the web as politely as a crawl does: robots.txt first, one request at a time to a host, with the
+// same pauses.
 //
 // Reading order: ask.go (robots.txt files and other files that a command needs), page.go (one page, in a separate crawl).
 package ask
@@ -18,7 +18,7 @@ import (
 // Client makes requests for a command. It is not safe for concurrent use.
 type Client struct {
 	*fetcher.Client
-	Policy politeness.Config // policy of its Gate
+	Policy politeness.Config // policy of the Gate
 
 	heard map[string]answer // results by origin
 	close func()            // closes the fetcher
@@ -27,11 +27,11 @@ type Client struct {
 // answer is the outcome of requesting a robots.txt.
 type answer struct {
 	info politeness.OriginInfo
-	err  error // why there was no response
+	err  error // reason why there was no response; nil if there was one
 }
 
-// New makes a Client for these URLs, with the settings of the crawl that cfg describes. Their hosts may have any address, because the
-// operator named them.
+// New returns a Client for these URLs, with the settings of the crawl that cfg describes. Hosts of the URLs may have any address, because
+// the operator named them.
 func New(cfg *crawler.Config, policy politeness.Config, urls []weburl.URL) (*Client, error) {
 	id, err := operator.Identity(cfg, urls)
 	if err != nil {
@@ -62,8 +62,8 @@ func New(cfg *crawler.Config, policy politeness.Config, urls []weburl.URL) (*Cli
 	}}, nil
 }
 
-// Rules requests the robots.txt of u's origin, at most once. The error is the reason why there was no response; then nothing may be
-// fetched for now.
+// Rules requests the robots.txt of u's origin, unless it did before. The error is the reason why there was no response; then nothing of the
+// origin may be fetched for now.
 func (c *Client) Rules(ctx context.Context, u weburl.URL) (politeness.OriginInfo, error) {
 	a, ok := c.heard[u.Origin()]
 	if !ok {

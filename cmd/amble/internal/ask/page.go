@@ -15,10 +15,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// giveUp limits the time that an unreachable robots.txt is retried for a single page.
+// giveUp limits the time for which an unreachable robots.txt is requested again before a single page is given up.
 const giveUp = 10 * time.Second
 
-// PageConfig returns the configuration of a crawl with a page as its only seed: its scope and its connection settings.
+// PageConfig returns the configuration of a crawl whose only seed is a page: its scope and its connection settings.
 func PageConfig(o *keyflags.Origins) (crawler.Config, error) {
 	cfg, err := o.Config()
 	x := &cfg.Crawl
@@ -42,7 +42,7 @@ func PageAccess(o *keyflags.Origins, cfg *crawler.Config, u weburl.URL) error {
 	return keyflags.Errors(given.Access(cfg, u))
 }
 
-// rulesOf returns entries with their rules alone.
+// rulesOf returns the entries of hosts with just their rules.
 func rulesOf(hosts []crawler.HostSettings) (rules []crawler.HostSettings) {
 	for _, h := range hosts {
 		rules = append(rules, crawler.HostSettings{Match: h.Match, Rules: h.Rules})

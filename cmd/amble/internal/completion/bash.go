@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// bashScript completes commands, flags, and values of flags that are words or files.
+// bashScript returns a script that completes commands, flags, and those values of flags that are words or files.
 func bashScript(cmds []shellCommand) string {
 	var b strings.Builder
 	b.WriteString(`# bash completion for amble
@@ -57,7 +57,7 @@ func bashCommand(b *strings.Builder, c shellCommand) {
 	fmt.Fprintf(b, "        esac\n        if [[ $cur == -* ]]; then %s; else %s; fi ;;\n", bashWords(all), rest)
 }
 
-// bashValue is the case of the value of these flags.
+// bashValue writes the case for the values of these flags; do is the command that completes a value.
 func bashValue(b *strings.Builder, flags []string, do string) {
 	if len(flags) > 0 {
 		fmt.Fprintf(b, "        %s) %s; return ;;\n", strings.Join(flags, "|"), do)

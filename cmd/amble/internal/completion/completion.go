@@ -10,7 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Script is the completion script of an application for bash, zsh or fish, "" for other shells.
+// Script returns the completion script of an application for bash, zsh or fish, "" for other shells.
 func Script(shell string, app *kong.Application) string {
 	write := map[string]func([]shellCommand) string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[shell]
 	if write == nil {
@@ -23,21 +23,21 @@ func Script(shell string, app *kong.Application) string {
 type shellCommand struct {
 	name, help string
 	flags      []shellFlag
-	words      []string // possible values of its argument
-	job        bool     // its argument may be the name of a kept job
+	words      []string // possible values of the command's argument
+	job        bool     // whether the argument may be the name of a kept job
 }
 
-// keptNames is a command that prints the names of kept jobs, one per line. The names contain no special characters of shells.
+// keptNames is a shell command that prints the names of kept jobs, one per line. The names have no characters that are special in shells.
 const keptNames = "amble jobs --names 2>/dev/null"
 
 // shellFlag describes a flag for completion.
 type shellFlag struct {
 	long, short string // without hyphens; short may be ""
 	help        string
-	value       string   // placeholder of its value; "" without one
+	value       string   // placeholder of the value; "" for a flag without a value
 	words       []string // possible values
-	file        bool     // its value is a file
-	dir         bool     // its value is a directory
+	file        bool     // whether the value is a file
+	dir         bool     // whether the value is a directory
 }
 
 func shellCommands(app *kong.Application) []shellCommand {
@@ -70,7 +70,7 @@ func shellCommands(app *kong.Application) []shellCommand {
 	return cmds
 }
 
-// add adds a flag unless there is one with that name.
+// add adds a flag unless there is already one with that name.
 func (c *shellCommand) add(f shellFlag) {
 	if !slices.ContainsFunc(c.flags, func(o shellFlag) bool { return o.long == f.long }) {
 		c.flags = append(c.flags, f)
@@ -106,7 +106,7 @@ func firstSentence(help string) string {
 	return strings.TrimSuffix(s, ".")
 }
 
-// names returns the flag's spellings, with hyphens.
+// names returns the long and the short name of the flag, with hyphens.
 func (f *shellFlag) names() []string {
 	if f.short == "" {
 		return []string{"--" + f.long}
@@ -122,7 +122,7 @@ func commandNames(cmds []shellCommand) []string {
 	return names
 }
 
-// valued returns the names of the flags that pick selects.
+// valued returns the names, with hyphens, of the flags that pick selects.
 func valued(flags []shellFlag, pick func(*shellFlag) bool) []string {
 	var names []string
 	for i := range flags {

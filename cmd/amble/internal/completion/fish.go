@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// fishScript completes commands and flags with their descriptions.
+// fishScript returns a script that completes commands and flags, with their descriptions.
 func fishScript(cmds []shellCommand) string {
 	var b strings.Builder
 	b.WriteString("# fish completion for amble\n")
@@ -45,7 +45,7 @@ func fishFlag(f *shellFlag) string {
 	return s
 }
 
-// fishQuote returns s in single quotes, in which fish has two escapes.
+// fishQuote returns s in single quotes, in which fish knows only two escapes.
 func fishQuote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'"
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// zshScript completes commands and flags with their descriptions.
+// zshScript returns a script that completes commands and flags, with their descriptions.
 func zshScript(cmds []shellCommand) string {
 	var b strings.Builder
 	b.WriteString("#compdef amble\n\n_amble() {\n    local -a commands\n    commands=(\n")
@@ -35,7 +35,7 @@ func zshScript(cmds []shellCommand) string {
 	return b.String()
 }
 
-// zshFlag returns the flag's spellings in the form of _arguments. A flag may be given more than once.
+// zshFlag returns the specifications of a flag for _arguments. A flag may be given more than once.
 func zshFlag(f *shellFlag) []string {
 	var specs []string
 	for _, name := range f.names() {

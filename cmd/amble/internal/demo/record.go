@@ -40,7 +40,7 @@ func why(r *sink.Record) string {
 	return strings.TrimSpace(r.Outcome + ": " + r.Reason + " " + r.Rule)
 }
 
-// request is a request in the ledger, from its first byte to the end of the response.
+// request is a request in the ledger. It lasts from its first byte to the end of the response.
 type request struct {
 	host, url  string
 	start, end time.Time
@@ -68,13 +68,13 @@ func requestsOf(lines []byte) (all []request, err error) {
 	return all, nil
 }
 
-// Politeness reports from a ledger which hosts requested a pause, and the smallest pause of each host.
+// Politeness reports, from the lines of a ledger, which hosts requested a pause, and the shortest pause that each host had.
 func Politeness(lines []byte) (string, error) {
 	requests, err := requestsOf(lines)
 	return waits(requests) + "\n" + smallestGaps(requests), err
 }
 
-// waits reports which hosts requested a pause, and when they were requested again.
+// waits reports which hosts requested a pause, and how long after that they were requested again.
 func waits(requests []request) string {
 	var b strings.Builder
 	b.WriteString("Requested to wait, and waited:\n")
@@ -94,7 +94,7 @@ func waits(requests []request) string {
 	return b.String()
 }
 
-// smallestGaps reports the smallest pause of each host.
+// smallestGaps reports the shortest pause that each host had between two requests.
 func smallestGaps(all []request) string {
 	requests := map[string][]request{}
 	for _, r := range all {

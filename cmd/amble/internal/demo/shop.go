@@ -23,8 +23,7 @@ var books = []book{
 // perShelf is the number of books on a list page.
 const perShelf = 4
 
-// shopHost serves a shop with a page for each book, lists of them, a catalogue that is not HTML, and a cart that crawlers must not
-// request.
+// shopHost serves a shop with a page for each book, list pages, a catalogue that is not HTML, and a cart that crawlers must not request.
 func shopHost(*Web) http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /robots.txt", text("User-agent: *\nDisallow: /cart\n"))
@@ -52,7 +51,7 @@ func shopHost(*Web) http.Handler {
 	return m
 }
 
-// bookPage is the page of a book on a shelf.
+// bookPage returns a handler that serves the page of a book on the list page with the number shelf.
 func bookPage(b *book, shelf int) http.HandlerFunc {
 	var s strings.Builder
 	fmt.Fprintf(&s, "<!doctype html><title>%s</title><article class=book><h1>%s</h1><p class=author>%s</p><p class=price>%s</p></article>", b.title, b.title, b.author, b.price)
@@ -64,7 +63,7 @@ func bookPage(b *book, shelf int) http.HandlerFunc {
 func catalogue() string {
 	var lines strings.Builder
 	for _, b := range books {
-		fmt.Fprintf(&lines, "(%s, %s: %s) '", b.title, strings.ReplaceAll(b.author, "É", "\\311"), b.price) // É in WinAnsiEncoding
+		fmt.Fprintf(&lines, "(%s, %s: %s) '", b.title, strings.ReplaceAll(b.author, "É", "\\311"), b.price) // the code of É in WinAnsiEncoding
 	}
 	content := "BT /F 12 Tf 16 TL 72 720 Td (Catalogue of the Corner Bookshop) Tj " + lines.String() + " ET"
 	var file, table strings.Builder

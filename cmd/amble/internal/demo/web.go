@@ -1,4 +1,4 @@
-// Package demo serves a small web on loopback, in which each host demonstrates a feature, and reports a crawl of it.
+// Package demo serves a small web on loopback, in which each host demonstrates a feature of crawling, and reports a crawl of this web.
 //
 // Reading order: web.go, shop.go, record.go.
 package demo
@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 )
 
-// Web is a small web of several hosts, each with a lesson.
+// Web is a small web of several hosts, each of which demonstrates a feature.
 type Web struct {
 	Hosts   []Host
 	servers []*http.Server
@@ -23,8 +23,8 @@ type Web struct {
 
 // Host is a host of the demonstration.
 type Host struct {
-	Base  string // its base URL
-	About string // the feature that it demonstrates
+	Base  string // base URL of the host
+	About string // the feature that the host demonstrates
 }
 
 // site is a host to serve.
@@ -41,11 +41,11 @@ var sites = []site{
 	{"a shy host: forbids everything", shyHost},
 }
 
-// Start serves the hosts of the demonstration on loopback, each on a separate address if the system has several, so that they do not share
-// an address's clock.
+// Start serves the hosts of the demonstration on loopback. If the system has several loopback addresses, each host has another one, since
+// the hosts would otherwise share the clock of one address.
 func Start() (*Web, error) { return serve(sites, 0) }
 
-// Shop serves a bookshop to try a crawler on, at 127.0.0.1 and this port; 0 is any.
+// Shop serves a bookshop, as a site to try a crawler on, at 127.0.0.1 and the given port; 0: any port.
 func Shop(port int) (*Web, error) {
 	return serve([]site{{"a bookshop: 12 books on 3 shelves, a catalogue as PDF, a cart that robots.txt forbids", shopHost}}, port)
 }
@@ -65,12 +65,12 @@ func serve(sites []site, port int) (*Web, error) {
 	for i, s := range sites {
 		srv := &http.Server{Handler: s.handler(w)}
 		w.servers = append(w.servers, srv)
-		w.serving.Go(func() { _ = srv.Serve(listeners[i]) }) // it ends with ErrServerClosed
+		w.serving.Go(func() { _ = srv.Serve(listeners[i]) }) // Serve always ends with ErrServerClosed, after Close
 	}
 	return w, nil
 }
 
-// Listen listens on the loopback address with this number, or on the only one if there are no others.
+// Listen listens on the loopback address with this number. If the system has only one loopback address, it listens on that.
 func Listen(i int) (net.Listener, error) { return listen(i, 0) }
 
 func listen(i, port int) (net.Listener, error) {
@@ -82,7 +82,7 @@ func listen(i, port int) (net.Listener, error) {
 	return l, err
 }
 
-// Close ends the servers.
+// Close stops the servers.
 func (w *Web) Close() error {
 	var errs []error
 	for _, s := range w.servers {

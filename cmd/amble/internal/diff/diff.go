@@ -11,19 +11,19 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Kind is the kind of a page's change between two crawls.
+// Kind says how a page differs between two crawls.
 type Kind string
 
 // The kinds of changes, in display order.
 const (
-	New      Kind = "new"      // the first crawl was complete, and did not have it
-	Changed  Kind = "changed"  // different content
-	Moved    Kind = "moved"    // it redirects now, or its content is at a URL that the first crawl did not have
-	Gone     Kind = "gone"     // its status is 404 or 410 now
-	Unlinked Kind = "unlinked" // the second crawl was complete, and no link led there; the page may still exist
-	// NotCompared is a page of one crawl that the other one did not request, or could not fetch.
+	New      Kind = "new"      // not in the first crawl, which was complete
+	Changed  Kind = "changed"  // in both crawls, with different content
+	Moved    Kind = "moved"    // redirects now, or its content is now at a URL that is not in the first crawl
+	Gone     Kind = "gone"     // has the status 404 or 410 now
+	Unlinked Kind = "unlinked" // not in the second crawl, which was complete, so no link led there; may still exist
+	// NotCompared is a page of one crawl that the other crawl did not request, or could not fetch.
 	NotCompared Kind = "not_compared"
-	Same        Kind = "same" // only counted
+	Same        Kind = "same" // in both crawls, unchanged; only counted
 )
 
 // kinds lists all kinds of changes, in display order.
@@ -33,15 +33,15 @@ var kinds = []Kind{New, Changed, Moved, Gone, Unlinked, NotCompared}
 type Change struct {
 	Change Kind   `json:"change"`
 	URL    string `json:"url"`
-	To     string `json:"to,omitempty"` // with Moved
+	To     string `json:"to,omitempty"` // with Moved: the new URL
 	Was    int    `json:"was,omitempty"`
 	Now    int    `json:"now,omitempty"`    // Was and Now are statuses; 0: there was no response
-	Job    int    `json:"job,omitempty"`    // with NotCompared: the crawl that did not look at it, 1 or 2
+	Job    int    `json:"job,omitempty"`    // with NotCompared: the crawl without the page, 1 or 2
 	Reason string `json:"reason,omitempty"` // with NotCompared: the reason
-	Title  string `json:"title,omitempty"`  // of the page in the crawl that has it
+	Title  string `json:"title,omitempty"`  // title of the page, by the second crawl if it has the page
 }
 
-// Text returns the change in one line, with URLs as short returns them.
+// Text returns the change in one line. short formats its URLs.
 func (c *Change) Text(short func(url string) string) string {
 	text := fmt.Sprintf("%-12s  %s", c.Change, short(c.URL))
 	switch {
@@ -72,7 +72,7 @@ func (n Counts) Text() string {
 	return strings.Join(parts, ", ")
 }
 
-// maxMoves limits the URLs of moved pages in memory: others are shown as new.
+// maxMoves limits the number of moved pages whose URLs are in memory: any others are reported as New.
 const maxMoves = 200_000
 
 // comparison compares two crawls.
@@ -83,7 +83,7 @@ type comparison struct {
 	a, b   table
 	ra, rb *reach
 	moved  map[key]key    // from keys in a to keys in b
-	came   map[key]string // by the key in b: the URL in a, once known
+	came   map[key]string // keyed by the key in b: the URL in a, once it was read
 }
 
 // Compare calls emit with each page that differs between the jobs, and returns the number of pages of each kind. It reads the visits of
@@ -110,7 +110,7 @@ func Compare(a, b *job.Reader, emit func(*Change) error) (Counts, error) {
 	return c.counts, each(b, c.b, &c.hash, c.after)
 }
 
-// each calls f once with each visit in the table.
+// each calls f with the visits in the table, once for each.
 func each(r *job.Reader, t table, h *hasher, f func(key, *sink.Record) error) error {
 	done := make([]bool, len(t))
 	for v, err := range r.Visits() {
@@ -120,7 +120,7 @@ func each(r *job.Reader, t table, h *hasher, f func(key, *sink.Record) error) er
 		k := h.key(v.URL)
 		i, ok := t.index(k)
 		if !ok || done[i] || t[i].class != classOf(v) || t[i].content != contentOf(v) {
-			continue // there is a later visit, or it was written meanwhile
+			continue // not the visit in the table: a later one counts, or this one was written meanwhile
 		}
 		done[i] = true
 		if err := f(k, v); err != nil {
@@ -138,7 +138,7 @@ func (c *comparison) add(x Change) error {
 	return c.emit(&x)
 }
 
-// before handles a visit of the first crawl. It emits pages that the second crawl does not have.
+// before handles a visit of the first crawl. It emits a Change for a page of which the second crawl has no visit.
 func (c *comparison) before(k key, v *sink.Record) error {
 	if classOf(v) != page {
 		return nil
@@ -157,7 +157,7 @@ func (c *comparison) before(k key, v *sink.Record) error {
 	return c.add(Change{Change: Unlinked, URL: v.URL, Was: v.Status, Title: v.Title})
 }
 
-// after handles a visit of the second crawl.
+// after handles a visit of the second crawl, and emits a Change if there is one.
 func (c *comparison) after(k key, v *sink.Record) error {
 	was := c.a.find(k)
 	x := Change{URL: v.URL, Was: int(was.status), Now: v.Status, Title: v.Title}
@@ -181,7 +181,7 @@ func (c *comparison) after(k key, v *sink.Record) error {
 	return c.add(x)
 }
 
-// content compares the contents of a page.
+// content compares the contents of a page that both crawls have.
 func (c *comparison) content(v *sink.Record, was row) Kind {
 	now := contentOf(v)
 	if v.Outcome == "not_modified" || now == was.content && int(was.status) == v.Status {
@@ -210,7 +210,7 @@ func (c *comparison) appeared(k key, v *sink.Record, was row, x Change) error {
 	return c.add(x)
 }
 
-// unseenText returns the reason why a visit has no page.
+// unseenText returns the reason why a visit did not get a page.
 func unseenText(v *sink.Record) string {
 	if v.Status >= 400 {
 		return fmt.Sprintf("status %d", v.Status)

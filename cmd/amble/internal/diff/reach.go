@@ -8,9 +8,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// reach describes the URLs that a crawl would have requested if links had led to them.
+// reach describes which URLs a crawl would have requested, had links led to them.
 type reach struct {
-	ended string // why it did not request all known URLs; "" if it did
+	ended string // why the crawl did not request all known URLs; "" if it did
 	depth crawler.Limit
 	scope *crawler.SeedScope
 }
@@ -46,7 +46,7 @@ func reachOf(r *job.Reader) (*reach, error) {
 	return x, nil
 }
 
-// missed returns the reason why the crawl did not request a URL that another crawl found at this depth; "" if it would have.
+// missed returns the reason why the crawl would not have requested a URL, found at this depth by the other crawl; "" if it would have.
 func (x *reach) missed(url string, depth int) string {
 	u, err := weburl.Parse(url)
 	if err != nil {

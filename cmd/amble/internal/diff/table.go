@@ -13,15 +13,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// class classifies a URL in a crawl.
+// class is the kind of result that a crawl has for a URL.
 type class uint8
 
 const (
-	absent     class = iota // the crawl has no visit of it
+	absent     class = iota // the crawl has no visit of the URL
 	page                    // a response that is neither an error nor a redirect
-	missing                 // the site reports that it does not exist: 404 or 410
-	redirected              // a redirect
-	unseen                  // it was refused, deferred or failed, or its response was an error
+	missing                 // the site says that there is no page: status 404 or 410
+	redirected              // the response is a redirect
+	unseen                  // the visit was refused, deferred or failed, or the response was an error
 )
 
 func classOf(v *sink.Record) class {
@@ -41,12 +41,12 @@ func classOf(v *sink.Record) class {
 	return unseen
 }
 
-// key identifies all spellings of a URL.
+// key is a hash of a URL. All spellings of a URL have the same key.
 type key [2]uint64
 
 func (k key) compare(l key) int { return cmp.Or(cmp.Compare(k[0], l[0]), cmp.Compare(k[1], l[1])) }
 
-// hasher makes keys. They are different in each process.
+// hasher computes keys. The keys of a URL differ from process to process.
 type hasher [2]maphash.Seed
 
 func (h *hasher) key(url string) key {
@@ -56,7 +56,7 @@ func (h *hasher) key(url string) key {
 	return key{maphash.String(h[0], url), maphash.String(h[1], url)}
 }
 
-// content is the beginning of a page's SHA-256; zero if it is not known.
+// content is the beginning of the SHA-256 of a page's body; zero if that is not known.
 type content [16]byte
 
 func contentOf(v *sink.Record) (c content) {
@@ -66,7 +66,7 @@ func contentOf(v *sink.Record) (c content) {
 	return c
 }
 
-// row is a visit.
+// row has the part of a visit that is compared.
 type row struct {
 	key     key
 	content content
@@ -74,10 +74,10 @@ type row struct {
 	class   class
 }
 
-// table is the visits of a crawl, sorted by key.
+// table has a row for each URL that a crawl has visited, sorted by key.
 type table []row
 
-// load reads the visits of a job. Of several for one URL the last counts.
+// load reads the visits of a job. Of several visits of a URL, the last counts.
 func load(r *job.Reader, h *hasher) (table, error) {
 	var t table
 	for v, err := range r.Visits() {
@@ -95,7 +95,7 @@ func load(r *job.Reader, h *hasher) (table, error) {
 
 func (t table) sort() { slices.SortStableFunc(t, func(a, b row) int { return a.key.compare(b.key) }) }
 
-// find returns the visit with a key. Its class is absent if there is none.
+// find returns the row with a key. If there is none, the row has the class absent.
 func (t table) find(k key) row {
 	i, ok := t.index(k)
 	if !ok {
@@ -108,8 +108,8 @@ func (t table) index(k key) (int, bool) {
 	return slices.BinarySearchFunc(t, k, func(r row, k key) int { return r.key.compare(k) })
 }
 
-// moves maps pages of the first table to pages of the second with the same content under a new URL, by key. It ignores content that
-// several pages share.
+// moves finds pages of the first crawl whose content is at a new URL in the second crawl, and maps the old keys to the new ones. It ignores
+// content that several pages of a crawl share.
 func moves(a, b table) map[key]key {
 	from := unique(a, func(r row) bool {
 		now := b.find(r.key).class
@@ -131,7 +131,7 @@ func moves(a, b table) map[key]key {
 	return found
 }
 
-// unique returns the wanted rows whose content is known and unique, sorted by content.
+// unique returns the rows that wanted selects and whose content is known and unique among them, sorted by content.
 func unique(t table, wanted func(row) bool) table {
 	var rows table
 	for _, r := range t {

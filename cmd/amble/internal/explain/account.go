@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Account writes an account of a crawl's requests to a host, as text for the host's owner. q selects the rules of robots.txt; contact is
+// Account writes an account of a crawl's requests to a host, as text for the host's owner. q configures how robots.txt is read; contact is
 // the contact of the crawl.
 func Account(w io.Writer, r *job.Reader, account *job.Account, q Question, contact string) error {
 	var b strings.Builder
@@ -65,7 +65,7 @@ How to check this
 	return err
 }
 
-// accountText returns a request in one line.
+// accountText describes a request in one line.
 func accountText(q *job.AccountRequest) string {
 	e := &q.Start
 	text := fmt.Sprintf("%s  %s", begun(&q.Request).UTC().Format("2006-01-02 15:04:05.000"), e.URL)
@@ -85,7 +85,7 @@ func accountText(q *job.AccountRequest) string {
 	return text
 }
 
-// decided returns the line of robots.txt that allowed the request.
+// decided returns the line of robots.txt that allowed the request, in words.
 func (q Question) decided(x *job.AccountRequest) string {
 	u, err := weburl.Parse(x.Start.URL)
 	if err != nil || x.Robots == nil {
@@ -94,7 +94,7 @@ func (q Question) decided(x *job.AccountRequest) string {
 	return q.ByAnswer(u, *x.Robots).Explain
 }
 
-// robotsText adds a robots.txt as received.
+// robotsText appends a robots.txt, as it was received.
 func robotsText(b *strings.Builder, r *job.Reader, q *job.AccountRequest) {
 	wall := ""
 	if q.End.Wall != "" {

@@ -1,7 +1,6 @@
-// Package explain explains why a URL is requested, or not: its robots.txt, the decision of a crawl, the record of a job, and, for the
-// owner of a site, all requests of a job there.
+// Package explain explains why a crawl requests a URL, or does not: by the URL's robots.txt, the decision of the crawl, and the record of a
+// job. For the owner of a site, it lists all requests that a job made there.
 //
-// Reading order: judgement.go (robots.txt), page.go (the links of a page at hand), links.go (how they are printed), explanation.go (all
-// that is known about one URL), story.go (the part that a job knows), recall.go (a job in a directory), account.go (for the owner of a
-// site).
+// Reading order: judgement.go (robots.txt), page.go (the links of a page that is at hand), links.go (the output of links), explanation.go
+// (everything known about one URL), story.go (what a job knows of it), recall.go (a job in a directory), account.go (for a site's owner).
 package explain

@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Explanation holds everything known about a URL without a crawl.
+// Explanation holds everything that can be known about a URL without crawling.
 type Explanation struct {
 	URL      string           `json:"url"`
 	Normal   string           `json:"normal"`
@@ -26,27 +26,27 @@ type Explanation struct {
 	Domain   string           `json:"domain"`
 	Origin   string           `json:"origin"`
 	Fate     crawler.Fate     `json:"fate"`
-	Rule     string           `json:"rule"` // the rule that decided Fate
+	Rule     string           `json:"rule"` // the rule by which Fate was decided
 	Scope    crawler.Decision `json:"-"`
 	First    string           `json:"priority,omitempty"` // the deciding rule of --priority
-	Robots   *Judgement       `json:"robots"`             // null when none was requested
+	Robots   *Judgement       `json:"robots"`             // null if no robots.txt was requested or read
 	Delay    float64          `json:"delay_s"`
 	Clause   string           `json:"delay_clause"`       // the clause that sets the delay
 	Settings string           `json:"settings,omitempty"` // the entry of hosts that applies to the host
-	Crawl    bool             `json:"crawl"`              // a crawl would request it
+	Crawl    bool             `json:"crawl"`              // whether a crawl would request the URL
 	Why      string           `json:"why"`
 	Job      *job.Story       `json:"job,omitempty"` // what the job recorded about the URL
 }
 
-// New returns the facts that u itself shows.
+// New returns an Explanation with the facts that can be read from the URL u.
 func New(u weburl.URL) *Explanation {
 	return &Explanation{
 		URL: u.String(), Normal: u.Normal(), Key: fmt.Sprintf("%x", u.Key()), Host: u.Host(), Domain: u.Domain(), Origin: u.Origin(),
 	}
 }
 
-// Judge adds the decision of a crawler with this configuration about a link to u, or about u as one of its seeds. Without seeds, u is the
-// only seed. The error is about the configuration.
+// Judge adds the decision of a crawler with this configuration: about a link to u, or about u if it is one of the seeds. Without seeds, u
+// is the only seed. The error is about the configuration.
 func (e *Explanation) Judge(cfg *crawler.Config, u weburl.URL, seeds []weburl.URL) error {
 	isSeed := slices.Contains(seeds, u)
 	if len(seeds) == 0 {
@@ -73,7 +73,7 @@ func (e *Explanation) Judge(cfg *crawler.Config, u weburl.URL, seeds []weburl.UR
 	})
 }
 
-// asSeed judges every URL as a seed.
+// asSeed is a scope that judges every URL as a seed.
 type asSeed struct{ *crawler.SeedScope }
 
 // JudgeKind implements crawler.Scope.
@@ -81,7 +81,7 @@ func (s asSeed) JudgeKind(u weburl.URL, _ frontier.Kind) crawler.Decision {
 	return s.SeedScope.JudgeKind(u, frontier.KindSeed)
 }
 
-// Recall adds what a job recorded about u, and the verdict for q of its robots.txt at that time.
+// Recall adds what a job has recorded about u, and the verdict of the robots.txt that the job had then.
 func (e *Explanation) Recall(r *job.Reader, u weburl.URL, q Question) (err error) {
 	if e.Job, err = r.Explain(u); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (e *Explanation) Recall(r *job.Reader, u weburl.URL, q Question) (err error
 	return nil
 }
 
-// SetDelay sets the delay of a host before its first request, after robots.txt was judged. The error is about the configuration.
+// SetDelay sets the delay of a host before its first request, after robots.txt was judged. The error is about cfg.
 func (e *Explanation) SetDelay(cfg *crawler.Config, q Question) error {
 	policy := cfg.Politeness
 	policy.Identity, policy.Contactless, policy.HostDelays = politeness.Identity{Product: q.Agent}, true, cfg.HostDelays()
@@ -106,7 +106,7 @@ func (e *Explanation) SetDelay(cfg *crawler.Config, q Question) error {
 	state := policy.HostState(e.Host, rules)
 	if s, ok := cfg.SettingsOf()(e.Host, e.address()); ok {
 		e.Settings = job.EntryText(&s)
-		if usual, _ := policy.DelayFor(politeness.HostState{Exempt: true}); state.Entry == "" && s.Delay > usual { // the entry applies by address
+		if usual, _ := policy.DelayFor(politeness.HostState{Exempt: true}); state.Entry == "" && s.Delay > usual { // an address entry
 			state.Operator = s.Delay
 		}
 	}
@@ -128,7 +128,7 @@ func (e *Explanation) address() (addr netip.Addr) {
 	return addr
 }
 
-// Conclude sets whether a crawl would request the URL and, if not, the first reason why.
+// Conclude sets whether a crawl would request the URL and, if not, the first of the reasons.
 func (e *Explanation) Conclude() {
 	if e.Job != nil && e.Job.Visit != nil {
 		e.Crawl, e.Why = e.Job.Visit.Status > 0, e.Job.Visit.Outcome
@@ -140,7 +140,7 @@ func (e *Explanation) Conclude() {
 	}
 }
 
-// decide sets the decision of a crawl that found the URL now.
+// decide sets the decision of a crawl that would find the URL now.
 func (e *Explanation) decide() {
 	switch {
 	case e.Fate != crawler.FateFollow:

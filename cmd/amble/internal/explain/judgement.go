@@ -17,10 +17,10 @@ import (
 type Question struct {
 	Agent   string // the crawler's name in robots.txt
 	Dialect robots.Dialect
-	Policy  consent.Policy // statements about uses that the crawl obeys
+	Policy  consent.Policy // which statements about uses the crawl obeys
 }
 
-// Judgement holds the verdict of robots.txt about one URL: a line of "amble explain --robots --json".
+// Judgement holds the verdict of robots.txt about one URL. It is a line of "amble explain --robots --json".
 type Judgement struct {
 	URL         string         `json:"url"`
 	Agent       string         `json:"agent"`
@@ -34,24 +34,24 @@ type Judgement struct {
 	RequestRate *float64       `json:"request_rate_s"` // seconds per request
 	Sitemaps    []string       `json:"sitemaps"`
 	Lints       []Lint         `json:"lints"`
-	Disagree    []string       `json:"disagree"` // dialects with a different decision
+	Disagree    []string       `json:"disagree"` // dialects of robots.txt by which the decision would be different
 	Explain     string         `json:"explain"`
 
 	Uses     []sink.Statement `json:"uses,omitempty"`     // the file's statements about uses of the page
-	Licenses []string         `json:"licenses,omitempty"` // RSL documents that it names
-	Purposes []string         `json:"purposes,omitempty"` // purposes asked about; with Uses or Licenses
+	Licenses []string         `json:"licenses,omitempty"` // RSL documents that the file names
+	Purposes []string         `json:"purposes,omitempty"` // purposes asked about; set if there are Uses or Licenses
 	Refused  []Refusal        `json:"refused,omitempty"`  // purposes that the file forbids
 
-	group *robots.Group // the group that applies
+	group *robots.Group // the group of the file that applies
 }
 
-// Refusal is a purpose for which a page must not be collected, although it may be requested, with the reason.
+// Refusal is a purpose for which a page must not be collected although it may be requested, and the reason.
 type Refusal struct {
 	Purpose string `json:"purpose"`
 	Why     string `json:"why"`
 }
 
-// ByFile judges u by a file.
+// ByFile judges u by the robots.txt in a file.
 func (q Question) ByFile(u weburl.URL, path string, body []byte) *Judgement {
 	src := robots.Source{RobotsURL: path, Status: 200}
 	return q.judge(u, robots.Parse(body, robots.WithDialect(q.Dialect), robots.WithOrigin(u.Origin())), src, robots.Obey)
@@ -67,7 +67,7 @@ func (q Question) ByAnswer(u weburl.URL, info politeness.OriginInfo) *Judgement 
 			Explain: robots.Explain(robots.Unreachable.Verdict(), info.Source),
 		}
 	}
-	if policy := info.Statuses.ForStatus(info.Source.Status); policy != robots.Obey { // the body is not a robots.txt
+	if policy := info.Statuses.ForStatus(info.Source.Status); policy != robots.Obey { // then the body does not count
 		j := q.judge(u, robots.Parse(nil), info.Source, policy)
 		j.Lints = lints(info.Lints())
 		return j
@@ -75,7 +75,7 @@ func (q Question) ByAnswer(u weburl.URL, info politeness.OriginInfo) *Judgement 
 	return q.judge(u, info.Rules.In(q.Dialect), info.Source, robots.Obey)
 }
 
-// judge judges u by the rules or, if there are none, by the meaning of the response's status.
+// judge judges u by the rules. If rules is nil, it judges by the meaning of the response's status.
 func (q Question) judge(u weburl.URL, rules *robots.Rules, src robots.Source, policy robots.Policy) *Judgement {
 	group := rules.For(q.Agent)
 	v := group.Test(u.PathQuery())
@@ -104,7 +104,7 @@ func (q Question) judge(u weburl.URL, rules *robots.Rules, src robots.Source, po
 	return j
 }
 
-// Print writes the judgement, after an empty line if more is set because another one precedes it.
+// Print writes the judgement. If more is set, another one precedes it, and an empty line separates them.
 func (j *Judgement) Print(w io.Writer, asJSON, more bool) error {
 	if asJSON {
 		return cli.PrintJSON(w, j)

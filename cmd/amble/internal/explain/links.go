@@ -13,10 +13,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// linkLine is one link: a line of "amble explain --links --json".
+// linkLine is one link, as a line of "amble explain --links --json".
 type linkLine struct {
-	URL  string       `json:"url"` // "" if Ref is not a valid URL
-	Ref  string       `json:"ref"` // as written
+	URL  string       `json:"url"` // "" if Ref is invalid
+	Ref  string       `json:"ref"` // the reference as written in the page
 	Kind string       `json:"kind"`
 	Tag  string       `json:"tag"`
 	Attr string       `json:"attr"`
@@ -26,7 +26,7 @@ type linkLine struct {
 	Rule string       `json:"rule"`
 }
 
-// text returns the link as readable text, with the URL in the form of short.
+// text returns the link as readable text. short formats its URL.
 func (l *linkLine) text(short func(url string) string) string {
 	place := l.Tag
 	if l.Attr != "" {
@@ -73,14 +73,14 @@ func (p *Links) Add(w io.Writer, v *crawler.Visit, asJSON bool) {
 			line.Ref = weburl.Redact(l.Ref)
 		}
 		if asJSON {
-			_ = cli.PrintJSON(w, line) // writing to memory cannot fail
+			_ = cli.PrintJSON(w, line) // a write to memory cannot fail
 			continue
 		}
 		fmt.Fprintln(w, line.text(p.Short))
 	}
 }
 
-// Text returns a summary of the links.
+// Text returns a summary of the links that were added.
 func (p *Links) Text() string {
 	if p.noLinks != "" {
 		return cli.Printable(fmt.Sprintf("%s is %s: no links are read from it", p.page, p.noLinks))

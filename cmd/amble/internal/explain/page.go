@@ -12,22 +12,22 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Page is a page in memory whose links are judged as a crawler would judge them. It makes no requests.
+// Page is a page in memory. Its links are judged as a crawler would judge them, without a request.
 type Page struct {
 	crawler.EveryType
 
-	Base   weburl.URL // its URL
+	Base   weburl.URL // URL of the page
 	Body   []byte
 	XHTML  bool
 	Config crawler.Config // configuration of the crawl that would find the page
 	Scope  crawler.Scope  // scope of that crawl
 
-	// stage is the URL at which the crawler finds the page. It differs from Base, because the scope might exclude Base, and the page may
-	// have a link to itself.
+	// stage is the URL at which the crawler finds the page. It is not Base, because the scope might exclude Base, and because the page may
+	// have a link to Base.
 	stage weburl.URL
 }
 
-// Judge calls see with the page's visit, which includes its links and their fates. It returns an error if the configuration is invalid.
+// Judge calls see with the page's visit, which has the page's links and their fates. The error is about the configuration.
 func (p *Page) Judge(see func(*crawler.Visit)) (err error) {
 	if p.stage, err = weburl.Parse("http://page.invalid/"); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (p *Page) Judge(see func(*crawler.Visit)) (err error) {
 	return err
 }
 
-// answer returns the response of the page's server.
+// answer returns the response of the server that the crawler requests.
 func (p *Page) answer(u weburl.URL, _ politeness.Purpose) (*fetcher.Recorded, error) {
 	head := "HTTP/1.1 404 Not Found\r\n\r\n"
 	var body []byte
@@ -72,7 +72,7 @@ func (p *Page) JudgeKind(u weburl.URL, kind frontier.Kind) crawler.Decision {
 	return p.Scope.JudgeKind(u, kind)
 }
 
-// Extract implements crawler.Extractor: it extracts links as if the page's URL were Base.
+// Extract implements crawler.Extractor. It extracts links as if Base were the URL of the page.
 func (p *Page) Extract(of *fetcher.Page) (*extract.Document, error) {
 	text, err := of.Text()
 	if err != nil {

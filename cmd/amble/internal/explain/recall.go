@@ -20,7 +20,7 @@ func Job(errs io.Writer, dir string) func(url string, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = r.Close() }() // only read
+		defer func() { _ = r.Close() }() // opened only for reading
 		q, _, err := QuestionOf(errs, r)
 		if err != nil {
 			return err
@@ -36,7 +36,7 @@ func Job(errs io.Writer, dir string) func(url string, w io.Writer) error {
 	}
 }
 
-// QuestionOf returns the Question of a job, and the job's settings as returned by SettingsOf. It prints notes for the operator on errs.
+// QuestionOf returns the Question of a job, and the settings as returned by SettingsOf. It prints notes for the operator on errs.
 func QuestionOf(errs io.Writer, r *job.Reader) (q Question, cfg crawler.Config, err error) {
 	if cfg, err = SettingsOf(r); err != nil {
 		return q, cfg, err
@@ -46,7 +46,7 @@ func QuestionOf(errs io.Writer, r *job.Reader) (q Question, cfg crawler.Config, 
 	return q, cfg, err
 }
 
-// SettingsOf returns the settings of a job that can be applied again.
+// SettingsOf returns those settings of a job that can be applied again.
 func SettingsOf(r *job.Reader) (crawler.Config, error) {
 	all, err := r.Settings()
 	if err != nil {

@@ -84,7 +84,7 @@ func requestText(r *job.Request) string {
 	return fmt.Sprintf("%s (line %d of %s)", text, r.Line, job.LedgerName)
 }
 
-// copiedText describes the other crawl whose request for robots.txt was used, and the response.
+// copiedText describes the other crawl whose robots.txt was used, and the response that it got.
 func copiedText(r *job.Request) string {
 	e := &r.End
 	text := e.Ended.Format(time.RFC3339Nano) + " robots, requested by " + otherCrawl(e.By) + ": "
@@ -108,7 +108,7 @@ func otherCrawl(name string) string {
 	return "another of your crawls, job " + cli.Printable(name)
 }
 
-// begun returns when a request was made, or when it was given up before.
+// begun returns the time at which a request was made or, if it was not sent, given up.
 func begun(r *job.Request) time.Time {
 	if r.Start.Written.IsZero() {
 		return r.End.Ended
@@ -116,7 +116,7 @@ func begun(r *job.Request) time.Time {
 	return r.Start.Written
 }
 
-// endText describes how a request ended; whose names the process, for a request that was cut off.
+// endText describes how a request ended. whose names the process, in case the request was cut off.
 func endText(r *job.Request, whose string) string {
 	switch {
 	case r.End.Event == "":
@@ -149,7 +149,7 @@ func clauseText(c ledger.Clause) string {
 	return text
 }
 
-// renderedText describes why a page was rendered, and the result.
+// renderedText describes why a page was rendered, and the result of rendering.
 func renderedText(r *sink.Rendered) string {
 	refused := map[string]int{}
 	answered := 0

@@ -41,7 +41,7 @@ func termsText(t *sink.Terms, line func(name, value string)) {
 	}
 }
 
-// statementText returns a statement as written, its location, and its meaning for purposes.
+// statementText returns a statement as written, where it was found, and its meaning for purposes.
 func statementText(s *sink.Statement) string {
 	at := s.Place
 	if s.Document != "" {
@@ -72,7 +72,7 @@ func statementText(s *sink.Statement) string {
 	return text
 }
 
-// uses adds to a judgement the statements of its robots.txt about uses.
+// uses adds to a judgement the statements about uses that its robots.txt makes.
 func (q Question) uses(j *Judgement, u weburl.URL, group *robots.Group) {
 	if group == nil {
 		return
@@ -83,7 +83,7 @@ func (q Question) uses(j *Judgement, u weburl.URL, group *robots.Group) {
 		j.Licenses = append(j.Licenses, weburl.Redact(l.URL))
 	}
 	if len(j.Licenses) == 0 && !slices.ContainsFunc(j.Uses, func(s sink.Statement) bool { return s.Name != "Disallow" }) {
-		j.Uses = nil // Rule and Line already show it
+		j.Uses = nil // Rule and Line already show this statement
 		return
 	}
 	for _, p := range q.Policy.Collects() {
@@ -94,7 +94,7 @@ func (q Question) uses(j *Judgement, u weburl.URL, group *robots.Group) {
 	}
 }
 
-// usesText returns the statements of a robots.txt about uses, as lines.
+// usesText describes the statements about uses in a robots.txt, one per line.
 func (j *Judgement) usesText() (lines []string) {
 	for i := range j.Uses {
 		if j.Uses[i].Name != "Disallow" { // already shown
@@ -119,7 +119,7 @@ func (j *Judgement) usesText() (lines []string) {
 	return lines
 }
 
-// ownerUses adds a host's statements about the uses of its pages, each once, and their consequences.
+// ownerUses adds each statement that a host makes about the uses of its pages, and its consequences.
 func ownerUses(b *strings.Builder, r *job.Reader, host string) error {
 	said := map[string]int{} // number of visits by statement
 	refused := map[string]int{}
@@ -156,5 +156,5 @@ func ownerUses(b *strings.Builder, r *job.Reader, host string) error {
 	return nil
 }
 
-// maxStatements limits the distinct statements of a host that its owner is shown.
+// maxStatements limits the number of distinct statements that are shown for a host.
 const maxStatements = 100

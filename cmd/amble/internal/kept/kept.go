@@ -1,5 +1,5 @@
-// Package kept holds the jobs of crawls without a named directory. Each is in the folder kept of the state directory, under a short name:
-// the host of its first seed and a number, as in site.org-1. Commands accept that name.
+// Package kept manages the jobs of crawls for which no directory was named. Each is in the folder kept of the state directory, under a
+// short name: the host of its first seed and a number, as in site.org-1. Commands accept this name instead of a directory.
 package kept
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Folder returns the folder of kept jobs in a state directory; "" is the user's default.
+// Folder returns the folder of kept jobs in a state directory; "" is the user's default state directory.
 func Folder(state string) (string, error) {
 	if state == "" {
 		var err error
@@ -33,7 +33,7 @@ func Folder(state string) (string, error) {
 	return filepath.Abs(filepath.Join(state, "kept"))
 }
 
-// New makes an empty directory for a job with this first seed, and returns its path. Other users can neither read nor write the folder.
+// New makes an empty directory for a job with this first seed, and returns its path. Other users cannot read or write the folder.
 func New(state string, seed weburl.URL) (string, error) {
 	folder, err := makeFolder(state)
 	if err != nil {
@@ -46,7 +46,7 @@ func New(state string, seed weburl.URL) (string, error) {
 	host, last := hostWord(seed.Authority()), 0
 	for _, e := range entries {
 		if text, ok := strings.CutPrefix(e.Name(), host+"-"); ok {
-			n, _ := strconv.Atoi(text) // 0 for a job of another host
+			n, _ := strconv.Atoi(text) // 0 if the job is of another host
 			last = max(last, n)
 		}
 	}
@@ -77,7 +77,7 @@ func makeFolder(state string) (string, error) {
 	return folder, nil
 }
 
-// OfStore returns the directory in which the job from the store with this URL is resumed. It is the same each time.
+// OfStore returns the directory in which the job from the store with this URL is resumed. It is the same for every call.
 func OfStore(url string) (string, error) {
 	folder, err := makeFolder("")
 	if err != nil {
@@ -88,7 +88,7 @@ func OfStore(url string) (string, error) {
 	return filepath.Join(folder, fmt.Sprintf("%s-%x", hostWord(place), sum[:4])), nil
 }
 
-// hostWord returns the name of a host for use in a file name, on every system.
+// hostWord returns the name of a host in a form that is valid in file names on every system.
 func hostWord(host string) string {
 	word := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '.' {
@@ -136,8 +136,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Name returns the shortest argument with which commands find the job in a directory: its name if it is kept in the user's state
-// directory, otherwise the directory.
+// Name returns the shortest argument with which commands find the job in a directory. It is the job's name if the job is kept in the user's
+// state directory, otherwise the directory.
 func Name(dir string) string {
 	if name := filepath.Base(dir); Path(name) == dir {
 		return name
@@ -150,18 +150,18 @@ type Job struct {
 	Name  string    `json:"name"`
 	Dir   string    `json:"dir"`
 	State string    `json:"state"`           // finished, running, killed, stopped, limit, failed or empty
-	Error string    `json:"error,omitempty"` // that ended its last process
+	Error string    `json:"error,omitempty"` // error that ended the last process
 	Seeds []string  `json:"seeds,omitempty"`
 	Pages int       `json:"pages"`
 	Left  int       `json:"left"` // URLs still queued when the last process ended
 	Bytes int64     `json:"bytes"`
-	Last  time.Time `json:"last"` // when its last process ended, or began if it runs or was killed
+	Last  time.Time `json:"last"` // end of the last process; its start if it runs or was killed
 }
 
 // reportSuffix is appended to a job's directory to name the directory for the report of an unfinished job.
 const reportSuffix = "-report"
 
-// List returns the jobs kept in a state directory, oldest first, and their folder. "" is the user's default.
+// List returns the jobs kept in a state directory, oldest first, and their folder. For "", it is the user's default state directory.
 func List(state string) (jobs []Job, folder string, err error) {
 	if folder, err = Folder(state); err != nil {
 		return nil, "", err
@@ -179,10 +179,10 @@ func List(state string) (jobs []Job, folder string, err error) {
 	return jobs, folder, nil
 }
 
-// read returns a directory's description of its job. Unreadable parts are left out.
+// read returns a description of the job in a directory, without what cannot be read.
 func read(dir string) Job {
 	j := Job{Name: filepath.Base(dir), Dir: dir, State: "empty"}
-	j.Bytes, _ = job.SizeOf(dir) // only what can be read
+	j.Bytes, _ = job.SizeOf(dir) // on an error, the size of what can be read
 	if info, err := os.Stat(dir); err == nil {
 		j.Last = info.ModTime().UTC()
 	}
@@ -190,7 +190,7 @@ func read(dir string) Job {
 	if err != nil {
 		return j
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	m, err := r.Manifest()
 	if err != nil {
 		return j
@@ -227,7 +227,7 @@ func (j *Job) StateText() string {
 
 // Remove removes a kept job with all its files. It does not remove a running job.
 func (j *Job) Remove() error {
-	if read(j.Dir).State == "running" { // it may have been started since j was read
+	if read(j.Dir).State == "running" { // a process may have started since j was read
 		return fmt.Errorf("%s is running: stop its crawl first", j.Name)
 	}
 	return errors.Join(os.RemoveAll(j.Dir), os.RemoveAll(j.Dir+reportSuffix))

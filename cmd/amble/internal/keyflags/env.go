@@ -11,18 +11,18 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// unkeyed lists the flags that concern a single invocation.
+// unkeyed lists the flags that are only meant for a single invocation.
 var unkeyed = []string{"help", "help-all", "version", "completion", "config", "plan", "service", "simulate", "print-config", "commented", "fresh", "retry", "trust", "listen", "listen-token", "debug"}
 
-// OfInvocation reports whether a flag concerns a single invocation, and is therefore neither a variable nor a key.
+// OfInvocation reports whether a flag is only meant for a single invocation: it has neither an environment variable nor a key.
 func OfInvocation(flag string) bool { return slices.Contains(unkeyed, flag) }
 
-// envName is the environment variable of a flag.
+// envName returns the environment variable of a flag.
 func envName(flag string) string {
 	return "AMBLE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// isShown reports whether a flag is about the output of this process.
+// isShown reports whether a flag only concerns the output of this process.
 func isShown(flag string) bool {
 	k := job.KeyNamed(flag)
 	return k != nil && k.Freedom == job.Shown && flag != "out" && flag != "no-keep" && flag != "seeds"

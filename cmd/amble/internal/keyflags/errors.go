@@ -24,7 +24,7 @@ func Errors(err error) error {
 	for i, err := range all {
 		var key *job.KeyError
 		switch {
-		case errors.As(err, &key) && key.Key == "hosts": // a key without a flag
+		case errors.As(err, &key) && key.Key == "hosts": // this key has no flag
 			all[i] = fmt.Errorf("key %w", err)
 		case key != nil && key.Key != "format": // errors about format already name the flag
 			all[i] = fmt.Errorf("--%w", &job.KeyError{Key: flagOf(key.Key), Value: key.Value, Err: key.Err})
@@ -37,7 +37,7 @@ func Errors(err error) error {
 	return cli.Exit(cli.ExitUsage, errors.Join(all...))
 }
 
-// leaves returns the errors that are joined in err.
+// leaves returns the single errors that are joined in err.
 func leaves(err error) (all []error) {
 	if err == nil {
 		return nil
@@ -54,7 +54,7 @@ func leaves(err error) (all []error) {
 	return []error{err}
 }
 
-// ParseError returns the command that an error of kong's Parse concerns, and the message for users.
+// ParseError returns the command that an error of kong's Parse concerns, and the error to show to users.
 func (o *Origins) ParseError(err error) (command string, res error) {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil {
@@ -69,7 +69,7 @@ func (o *Origins) ParseError(err error) (command string, res error) {
 	return command, cli.Exit(cli.ExitUsage, errors.New(o.explain(err.Error(), command)))
 }
 
-// explain adds the origin of a bad value to kong's message, and advice where kong gives none.
+// explain adds to kong's message the origin of a bad value, and advice where kong gives none.
 func (o *Origins) explain(msg, command string) string {
 	if name, _, ok := strings.Cut(strings.TrimPrefix(msg, "--"), ":"); ok && o.from[name] != "" {
 		return o.from[name] + ": " + strings.TrimPrefix(msg, "--")

@@ -13,7 +13,7 @@ import (
 // shorts are the short names of flags.
 var shorts = map[string]string{"depth": "d", "delay": "w", "concurrency": "c", "header": "H"}
 
-// placeholders are the placeholders of values in help texts, where the kind does not suffice.
+// placeholders has the placeholders of values in help texts, for keys whose kind is not clear enough.
 var placeholders = map[string]string{
 	"agent": "NAME/VERSION", "contact": "URL|MAIL", "promises": "URL", "since": "DIR|FILE", "scope": "KIND", "sample": "N:SEED", "order": "ORDER", "include": "RE", "exclude": "RE", "accept": "TYPE", "rules": "RULE",
 	"allow-address": "CIDR,...", "delay-factor": "F", "rate": "R", "own-hosts": "FILE", "opt-out": "FILE", "hours": "HH:MM-HH:MM,...",
@@ -56,7 +56,7 @@ func Of(titles map[job.Group]string) kong.Plugins {
 			}
 		}
 		title, ok := titles[k.Group]
-		if !ok || k.Name == "overrides" || k.Name == "hosts" || job.ShorthandNamed(k.Name) != nil { // keys without a flag, or with a separate one
+		if !ok || k.Name == "overrides" || k.Name == "hosts" || job.ShorthandNamed(k.Name) != nil { // these have no flag, or one made elsewhere
 			continue
 		}
 		add(typeOf(k), tagOf(k, title))
@@ -64,10 +64,10 @@ func Of(titles map[job.Group]string) kong.Plugins {
 	return kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}
 }
 
-// flagName returns the flag of a key.
+// flagName returns the name of a key's flag, with hyphens.
 func flagName(key string) string { return "--" + key }
 
-// tagOf is the tag of a key's flag, under this title.
+// tagOf returns the struct tag of a key's flag, under this title.
 func tagOf(k *job.Key, title string) reflect.StructTag {
 	var tag strings.Builder
 	add := func(name, value string) {
@@ -93,7 +93,7 @@ func tagOf(k *job.Key, title string) reflect.StructTag {
 	return reflect.StructTag(tag.String())
 }
 
-// typeOf is the type of the value of a key's flag.
+// typeOf returns the type of the value of a key's flag.
 func typeOf(k *job.Key) reflect.Type {
 	switch {
 	case k.Kind() == job.Bool:
@@ -106,7 +106,7 @@ func typeOf(k *job.Key) reflect.Type {
 	return reflect.TypeFor[word]()
 }
 
-// Document sets the help texts and defaults of flags in structs from their keys. It is a kong.PostBuild hook.
+// Document sets the help texts and defaults of flags in structs from the keys of the same names. It is a kong.PostBuild hook.
 func Document(k *kong.Kong) error {
 	for _, cmd := range k.Model.Leaves(false) {
 		for _, f := range cmd.Flags {
@@ -125,7 +125,7 @@ func Document(k *kong.Kong) error {
 	return nil
 }
 
-// HideFixed hides the flags of resume that cannot be changed. They exist so that the error can explain this. It is a kong.PostBuild hook.
+// HideFixed hides the flags of resume that cannot be changed: they exist only so that an error can say this. It is a kong.PostBuild hook.
 func HideFixed(k *kong.Kong) error {
 	for _, cmd := range k.Model.Children {
 		for _, f := range cmd.Flags {

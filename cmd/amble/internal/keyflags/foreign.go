@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// foreign lists flags of wget, curl, Scrapy and other crawlers with their equivalents.
+// foreign lists flags of wget, curl, Scrapy and other crawlers, with the equivalents here.
 var foreign = []struct{ flags, here string }{
 	{"user-agent U", "use --agent NAME/VERSION, with --contact"},
 	{"A", "use --accept TYPE, as in --accept application/pdf, to keep some types, --agent NAME/VERSION for a user agent"},
@@ -69,7 +69,7 @@ var foreign = []struct{ flags, here string }{
 	{"user u http-user http-password", "use --header 'Authorization: env:NAME'"},
 }
 
-// foreignCommands are words that users may try as commands, with their equivalents.
+// foreignCommands lists words that users may try as commands, with the equivalents here.
 var foreignCommands = []struct{ words, here string }{
 	{"clone copy", "for a copy to read offline, say amble mirror URL DIR"},
 	{"spider scrape fetch get", "say amble crawl URL"},

@@ -1,5 +1,5 @@
-// Package keyflags makes the flags of the command amble from the table of keys in package job, and finds their values: on the command
-// line, in the environment, in the named job file, and in the job that is resumed or explained.
+// Package keyflags makes the flags of the command amble from the table of keys in package job, and finds their values: on the command line,
+// in the environment, in the job file that is named, and in the job that is resumed or explained.
 //
 // Reading order: flags.go (the flags), values.go and patterns.go (their values), env.go, keyflags.go (origins of values), errors.go,
 // settings.go (the crawl that they describe).
@@ -21,18 +21,18 @@ import (
 	"github.com/amble-crawler/amble/job/export/mirror"
 )
 
-// Origins supplies kong with the values of flags that the command line omits: from the environment, then from the job file, then from the
-// job that is resumed. It records the origin of each value. It serves one command line, and is not safe for concurrent use.
+// Origins supplies kong with the values of flags that are not on the command line: from the environment, then from the job file, then from
+// the job that is resumed. It records the origin of each value. It is for one command line, and is not safe for concurrent use.
 type Origins struct {
 	env  func(string) (string, bool)
 	ctx  *kong.Context
-	file *job.File         // the named job file; nil: none
-	job  *job.File         // file of the job that is resumed or explained; nil: none
-	from map[string]string // nil until the first flag is resolved
-	ours map[string]bool   // settings whose value comes from the job
+	file *job.File         // job file named by the operator; nil if there is none
+	job  *job.File         // file of the job that is resumed or explained; nil if there is none
+	from map[string]string // origin of each value, by flag; nil until the first flag is resolved
+	ours map[string]bool   // settings whose values come from the job
 }
 
-// New returns the origins of the values of one command line. It reads the environment with env, which is like os.LookupEnv.
+// New returns the Origins of one command line. env looks up environment variables, like os.LookupEnv.
 func New(env func(string) (string, bool)) *Origins { return &Origins{env: env} }
 
 // Parsed passes kong's parse result to o. Call Flags, Settings, Config, Origin and Given only afterwards.
@@ -98,14 +98,14 @@ func (o *Origins) value(flag *kong.Flag, values []string) any {
 	return values[0]
 }
 
-// ownJob reports whether the settings of the command come only from its job and the command line, and not from the environment.
+// ownJob reports whether the command takes settings only from its job and the command line, not from the environment.
 func (o *Origins) ownJob(ctx *kong.Context) bool {
 	n := ctx.Selected()
 	name := CommandName(n)
 	return name == "resume" || name == "explain" && o.job != nil
 }
 
-// CommandName returns the command of a node of the command line, as typed: "cluster create". It is "" for none.
+// CommandName returns the command at a node of the command line as typed, such as "cluster create"; "" if n is no command.
 func CommandName(n *kong.Node) string {
 	if n == nil || n.Parent == nil {
 		return ""
@@ -113,8 +113,8 @@ func CommandName(n *kong.Node) string {
 	return strings.TrimSpace(CommandName(n.Parent) + " " + n.Name)
 }
 
-// kept returns the job's value for a flag, if the flag is a setting of the job. Scope rules from the operator replace all rules of the
-// job.
+// kept returns the job's value for a flag that is a setting of the job. If the operator gives any scope rules, they replace all rules of
+// the job.
 func (o *Origins) kept(ctx *kong.Context, name string) (s job.Setting, isList, ok bool) {
 	if k := job.KeyNamed(name); k == nil || k.Freedom == job.Shown || name == "rules" && o.givesRules(ctx) {
 		return s, false, false
@@ -136,7 +136,7 @@ func (o *Origins) givesRules(ctx *kong.Context) bool {
 	return false
 }
 
-// load reads, once, the job file of --config or AMBLE_CONFIG, and the file in the job directory, if the command has one.
+// load reads, once, the job file of --config or AMBLE_CONFIG and, if the command has a job directory, the file in it.
 func (o *Origins) load(ctx *kong.Context) error {
 	if o.from != nil {
 		return nil
@@ -175,8 +175,7 @@ func (o *Origins) jobDir(ctx *kong.Context) string {
 	return ""
 }
 
-// LastCrawl returns the job directory and the number of the last crawl for a copy that "amble mirror" keeps in a directory; 0 if there is
-// none.
+// LastCrawl returns the job directory and number of the last crawl for a copy, which "amble mirror" keeps in dir; 0 if there is none.
 func LastCrawl(dir string) (job string, number int) {
 	crawls := filepath.Join(dir, mirror.OwnDir, "crawls")
 	entries, _ := os.ReadDir(crawls) // no entries if it does not exist
@@ -188,7 +187,7 @@ func LastCrawl(dir string) (job string, number int) {
 	return filepath.Join(crawls, strconv.Itoa(number)), number
 }
 
-// outFlag returns the value of --out, whatever its origin.
+// outFlag returns the value of --out, from whatever origin.
 func (o *Origins) outFlag(ctx *kong.Context) string {
 	for _, f := range ctx.Flags() {
 		if f.Name != "out" {

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// ruleFlags are the flags for scope rules, weakest first.
+// ruleFlags lists the flags for scope rules, in ascending order of precedence.
 var ruleFlags = []string{"accept", "rules", "include", "exclude"}
 
 // isRule reports whether a flag is for scope rules.
@@ -20,14 +20,14 @@ func isRule(flag string) bool { return slices.Contains(ruleFlags, flag) }
 // pattern is a rule of --include, --exclude or the key rules, with its rank among all rules.
 type pattern struct {
 	text string // a regular expression after "include " or "exclude "
-	rank int    // ascending: later rules take precedence
+	rank int    // rules with a higher rank take precedence
 }
 
-// patterns collects the occurrences of one flag.
+// patterns has the rules that one flag gives.
 type patterns []pattern
 
-// Decode implements kong.MapperValue. On the command line, the number of remaining arguments gives the order of --include and --exclude.
-// Values from other origins have lower rank, and those of --accept the lowest: they decide about responses that no other rule matches.
+// Decode implements kong.MapperValue. On the command line, the number of remaining arguments gives the rank of a rule among --include and
+// --exclude. Values from other origins have a lower rank. Values of --accept have the lowest: they decide only if no other rule matches.
 func (p *patterns) Decode(ctx *kong.DecodeContext) error {
 	t, err := ctx.Scan.PopValue("regular expression")
 	if err != nil {
@@ -61,7 +61,7 @@ func takesSeveral(flag *kong.Flag) bool {
 	return false
 }
 
-// ordered merges rules, includes and excludes from lists in the order in which they were given.
+// ordered merges lists of rules and sorts the rules by rank.
 func ordered(lists []patterns) (rules []string) {
 	all := slices.Concat(lists...)
 	slices.SortStableFunc(all, func(a, b pattern) int { return cmp.Compare(a.rank, b.rank) })

@@ -40,7 +40,7 @@ func (o *Origins) Settings() job.Settings {
 	return all
 }
 
-// JobConfig returns the crawl described by the settings whose values come from the job. The rendering mode is always included, because the
+// JobConfig returns the settings whose values come from the job, as a configuration. It always includes the rendering mode, because the
 // job's browser depends on it.
 func (o *Origins) JobConfig() job.Config {
 	var all job.Settings
@@ -65,7 +65,7 @@ func valuesOf(f *kong.Flag) []string {
 	return []string{fmt.Sprint(f.Target.Interface())}
 }
 
-// records returns the setting from the job file, or otherwise from the job that is resumed.
+// records returns a setting that has no flag: from the job file, otherwise from the job that is resumed.
 func (o *Origins) records(k *job.Key) job.Setting {
 	for _, f := range []*job.File{o.file, o.job} {
 		if s, _, ok := f.Get(k.Name); ok {
@@ -75,7 +75,7 @@ func (o *Origins) records(k *job.Key) job.Setting {
 	return k.Default()
 }
 
-// rules merges the flags for scope rules, because their order across flags counts.
+// rules merges the flags for scope rules into one setting, because their order across flags matters.
 func (o *Origins) rules(flags map[string]*kong.Flag) job.Setting {
 	s := job.Setting{Name: "rules", Origin: "default"}
 	var from []string
@@ -89,7 +89,7 @@ func (o *Origins) rules(flags map[string]*kong.Flag) job.Setting {
 	}
 	switch {
 	case len(from) == 1 && o.Given("rules") && o.job != nil:
-		s.Origin = o.Origin("rules") // the flags that the rules came from
+		s.Origin = o.Origin("rules") // as recorded in the job
 	case len(from) > 0:
 		s.Origin = strings.Join(from, ", ")
 	}

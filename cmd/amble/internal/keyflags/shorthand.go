@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// several is the value of the flag of a shorthand: words, separated by commas.
+// several is the value of a shorthand's flag: words, separated by commas.
 type several []string
 
 // Decode implements kong.MapperValue.
@@ -57,12 +57,12 @@ func shortType(s *job.Shorthand) reflect.Type {
 func shortTag(s *job.Shorthand, title string) reflect.StructTag {
 	tag := fmt.Sprintf("name:%q help:%q group:%q placeholder:%q", s.Name, s.Doc, title, placeholders[s.Name])
 	if !s.Bare {
-		tag += fmt.Sprintf(" words:%q", strings.Join(s.Words, ",")) // for completion
+		tag += fmt.Sprintf(" words:%q", strings.Join(s.Words, ",")) // words for shell completion
 	}
 	return reflect.StructTag(tag)
 }
 
-// givenShort returns the value of a key that the flag of a shorthand on the command line sets.
+// givenShort returns the value of a key that a shorthand's flag on the command line sets.
 func givenShort(ctx *kong.Context, short *job.Shorthand, key string) (s job.Setting, ok bool) {
 	for _, p := range ctx.Path {
 		if p.Flag == nil || p.Flag.Name != short.Name || p.Resolved {
@@ -78,7 +78,7 @@ func givenShort(ctx *kong.Context, short *job.Shorthand, key string) (s job.Sett
 	return s, false
 }
 
-// expanded returns a key's setting under a value of a shorthand.
+// expanded returns the setting of a key that a shorthand sets to these values.
 func expanded(short *job.Shorthand, key string, values []string) (s job.Setting, ok bool) {
 	all, err := short.Expand(values...) // cannot fail: the flag has checked them
 	if err != nil {
@@ -87,7 +87,7 @@ func expanded(short *job.Shorthand, key string, values []string) (s job.Setting,
 	return all.Get(key)
 }
 
-// Superseded returns the flags on the command line that are replaced by others, with the replacements.
+// Superseded returns the outdated flags on the command line, each with the flag that replaces it.
 func (o *Origins) Superseded() (old [][2]string) {
 	for _, p := range o.ctx.Path {
 		if p.Flag == nil || p.Resolved || job.ShorthandNamed(p.Flag.Name) != nil {

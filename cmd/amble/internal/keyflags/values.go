@@ -9,10 +9,10 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// below is the value of a list flag from an origin other than the command line.
+// below is the value of a list flag that does not come from the command line.
 type below []string
 
-// word is the value of a flag, checked by its key.
+// word is the value of a flag, checked by the flag's key.
 type word string
 
 // Decode implements kong.MapperValue.
@@ -22,13 +22,13 @@ func (v *word) Decode(ctx *kong.DecodeContext) error {
 		return err
 	}
 	*v = word(s)
-	if k := job.KeyNamed(ctx.Value.Name); k.Kind() != job.Choice || k.Spellings() { // for other keys kong checks the words
+	if k := job.KeyNamed(ctx.Value.Name); k.Kind() != job.Choice || k.Spellings() { // kong itself checks the words of other keys
 		return k.Check(s)
 	}
 	return nil
 }
 
-// Words is the value of a flag that takes several words, separated by commas or given one by one.
+// Words is the value of a flag that takes several words, separated by commas or by repeating the flag.
 type Words []string
 
 // Decode implements kong.MapperValue.

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// Dimensions of the pictures, in units of their viewBox. They are stretched to the available width; texts are beside them, so that none is
-// scaled.
+// Dimensions of the pictures, in units of their viewBox. Pictures are stretched to the available width. Texts are placed beside them, so
+// that texts are not stretched.
 const (
 	laneWidth  = 1000
 	laneHeight = 18
@@ -21,7 +21,7 @@ const (
 	chartHeight = 100
 )
 
-// lanes are the requests of the last seconds to each host, with the required pauses between and after them.
+// lanes shows, for each host, its requests of the last seconds and the required pauses between and after them.
 type lanes struct {
 	Now   string
 	Lanes []lane
@@ -37,10 +37,10 @@ type lane struct {
 	Owed, Held string
 }
 
-// tick is a text at a percentage of the width.
+// tick is a label at a percentage of the width.
 type tick struct{ X, Text string }
 
-// scale returns where an instant is drawn.
+// scale converts times to positions in the picture.
 type scale struct{ now time.Time }
 
 func (s scale) x(t time.Time) float64 {
@@ -86,7 +86,7 @@ func (v *view) lanes(r *recent, rows []row) lanes {
 	return l
 }
 
-// due returns the time until which a host must be left alone.
+// due returns the time until which nothing may be requested from a host.
 func (v *view) due(host string, h *lately) (until time.Time, held bool) {
 	for i := range v.sites {
 		if s := &v.sites[i]; s.Host == host {
@@ -94,19 +94,19 @@ func (v *view) due(host string, h *lately) (until time.Time, held bool) {
 		}
 	}
 	if v.known || !v.state.Running {
-		return time.Time{}, false // no URLs are left there
+		return time.Time{}, false // the host has no URLs left
 	}
 	return h.ended.Add(h.pause), h.held
 }
 
-// pen draws the paths of a lane. It merges requests that would touch.
+// pen draws the paths of a lane. It merges requests of the same kind that would touch.
 type pen struct {
 	pages, bad, robots, owed, held strings.Builder
-	last                           float64 // end of the last request of each kind
+	last                           float64 // end of the last request drawn, which had this kind
 	kind                           *strings.Builder
 }
 
-// mark draws a request and the pause before it, if they are in the window.
+// mark draws a request and the pause before it, as far as they are in the window. It reports whether the request is.
 func (p *pen) mark(s scale, m *mark) bool {
 	begin := s.now.Add(-window)
 	if m.owed[1].After(begin) {
@@ -136,7 +136,7 @@ func (p *pen) mark(s scale, m *mark) bool {
 	return true
 }
 
-// rest draws the required pause after the last request, beyond the present.
+// rest draws the required pause after the last request, which may end after the present.
 func (p *pen) rest(s scale, h *lately, until time.Time, held bool) {
 	if h.flying == 0 && until.After(h.ended) && until.After(s.now.Add(-window)) {
 		p.pause(s, h.ended, until, held)
@@ -154,7 +154,7 @@ func (p *pen) pause(s scale, from, to time.Time, held bool) {
 	}
 }
 
-// drawBox draws a box; down is its height in SVG path syntax. A picture has thousands of boxes.
+// drawBox draws a box; down is its height in SVG path syntax. It avoids allocations, because a picture has thousands of boxes.
 func drawBox(to *strings.Builder, x float64, y int, w float64, down string) {
 	var room [64]byte
 	b := strconv.AppendFloat(append(room[:0], 'M'), x, 'f', 1, 64)
@@ -173,7 +173,7 @@ type rateChart struct {
 	Good, Evil string // SVG paths
 	Most       string
 	Label      string
-	Data       [][2]int `json:"-"` // counts of every two seconds, oldest first
+	Data       [][2]int `json:"-"` // good and failed requests of each two seconds, oldest first
 }
 
 func (r *recent) rateChart(now time.Time) rateChart {
@@ -210,8 +210,7 @@ func (r *recent) rateChart(now time.Time) rateChart {
 	}
 }
 
-// growth holds the numbers of known URLs and fetched pages over time. When it is full, every other sample is
-// dropped.
+// growth holds samples of the numbers of known URLs and fetched pages over time. When it is full, it drops every other sample.
 type growth struct {
 	every   time.Duration
 	samples []sample
@@ -225,7 +224,7 @@ type sample struct {
 const maxSamples = 240
 
 func (g *growth) add(now time.Time, known, pages int) {
-	if known == 0 && len(g.samples) > 0 { // the run is over
+	if known == 0 && len(g.samples) > 0 { // the run has ended
 		return
 	}
 	if n := len(g.samples); n > 0 && now.Sub(g.samples[n-1].at) < g.every {
@@ -259,7 +258,7 @@ func (l *Live) growthChart(v *view) growthChart {
 	return drawGrowth(samples, upper)
 }
 
-// drawGrowth draws the growth of known URLs, or of the quantity that upper names, and of fetched pages.
+// drawGrowth draws two curves: of known URLs, or of another quantity that upper names, and of fetched pages.
 func drawGrowth(samples []sample, upper string) growthChart {
 	c := growthChart{Upper: upper, Samples: samples}
 	if len(samples) == 0 {
@@ -284,7 +283,7 @@ func drawGrowth(samples []sample, upper string) growthChart {
 	return c
 }
 
-// seriesOf is the growth of a crawl in another process, from its visits.
+// seriesOf returns samples of the growth of a crawl in another process, as shown by its visits.
 func seriesOf(v *view) (all []sample) {
 	s := &v.facts.Series
 	known, pages := 0, 0

@@ -26,24 +26,24 @@ type ClusterConfig struct {
 	Name    string
 	Watcher *work.Watcher
 	Metrics http.Handler
-	Ready   func() error // returns why this process cannot work
-	// Operator passes on the viewers' orders. nil: read only.
+	Ready   func() error // returns the reason why this process cannot work, or nil
+	// Operator gives the orders of viewers. nil: the page is read-only.
 	Operator *work.Operator
 }
 
-// Cluster shows a job on a cluster on the same page as a crawl, from the reports of the owners of all shards. Its methods are safe for
-// concurrent use.
+// Cluster shows a job on a cluster. It uses the same page as for a crawl, and the reports of the owners of all shards. Its methods are safe
+// for concurrent use.
 type Cluster struct {
 	config ClusterConfig
 	stream stream
 
 	mu     sync.Mutex
 	view   *work.View
-	broken error // error of the last reading
+	broken error // error of the last attempt to read the job
 	read   time.Time
 	rates  *recent
 	growth growth
-	counts map[int][2]int // by shard: requests, and failed ones
+	counts map[int][2]int // requests and failed requests so far, by shard
 }
 
 // NewCluster returns the page of a job.
@@ -86,7 +86,7 @@ func (c *Cluster) handler() http.Handler {
 	return mux
 }
 
-// wasOrdered makes the next snapshot show the result of an order.
+// wasOrdered makes the next snapshot show the result of an order at once.
 func (c *Cluster) wasOrdered() {
 	c.config.Watcher.Forget()
 	c.mu.Lock()
@@ -98,7 +98,7 @@ func (c *Cluster) wasOrdered() {
 type clusterControl struct{ operator *work.Operator }
 
 func (x clusterControl) order(what string, args ...string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience) // an order must not end with the HTTP request that gave it
+	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience) // not the HTTP request's context: the order must not end with it
 	defer cancel()
 	_, err := x.operator.Order(ctx, what, args...)
 	return err
@@ -121,7 +121,7 @@ func (x clusterControl) Slower(host string, delay time.Duration) error {
 	return x.order(job.ActionSlower, host, delay.String())
 }
 
-// Numbers is a Page without a picture: metrics and health, of a server of an engine.
+// Numbers is a Page with metrics and health only, for a server of an engine.
 type Numbers struct {
 	Metrics http.Handler
 	Ready   func() error
@@ -139,22 +139,22 @@ func (n *Numbers) handler() http.Handler {
 	return mux
 }
 
-// render makes the changing part of the page.
+// render returns the changing part of the page.
 func (c *Cluster) render(now time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	err := templates().ExecuteTemplate(&b, "live", c.make(now))
 	return b.Bytes(), err
 }
 
-// clusterPatience limits the time for answers of the engine and the nodes.
+// clusterPatience limits the time that the engine and the nodes may take to answer.
 const clusterPatience = 5 * time.Second
 
-// look reads the state of the job, unless it was read just now. The caller must hold the lock.
+// look reads the state of the job, unless the last reading is less than half a second old. The caller must hold the lock.
 func (c *Cluster) look(now time.Time) {
 	if now.Sub(c.read) < time.Second/2 {
 		return
 	}
-	// All viewers share the result, so it must not end with the request of one of them.
+	// All viewers share the result, so the end of one viewer's request must not cancel the reading.
 	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience)
 	defer cancel()
 	v, err := c.config.Watcher.View(ctx)
@@ -178,7 +178,7 @@ func (c *Cluster) look(now time.Time) {
 	c.growth.add(v.At, known, int(v.Pages))
 }
 
-// make returns the page of this moment.
+// make returns the data of the page for the present time.
 func (c *Cluster) make(now time.Time) *page {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,7 +222,8 @@ func (c *Cluster) make(now time.Time) *page {
 	return p
 }
 
-// clusterSites returns the sites of all shards, sorted by remaining time, longest first, their owners, and the number of further sites.
+// clusterSites returns the sites of all shards, sorted by remaining time, longest first; their owners; and the number of sites not
+// included.
 func clusterSites(v *work.View) (sites []plan.Site, owners map[string]string, more int) {
 	owners = map[string]string{}
 	for _, s := range v.Sheets {
@@ -265,7 +266,7 @@ func clusterEnds(v *work.View, sites []plan.Site) box {
 	return b
 }
 
-// clusterStuck describes what waits: nodes for the engine, shards for an owner, sites for their pauses.
+// clusterStuck answers the question whether the job is stuck: it describes what nodes, shards or sites wait for.
 func clusterStuck(v *work.View, sites []plan.Site, now time.Time) box {
 	b := box{ID: "stuck", Question: "Is it stuck?", Answer: "No"}
 	live := 0
@@ -322,7 +323,7 @@ func clusterRow(s *plan.Site, owner string, now time.Time) row {
 	return x
 }
 
-// clusterDone returns the sites with requests that have no URLs left.
+// clusterDone returns rows for the sites that had requests but have no URLs left.
 func clusterDone(r *recent, rows []row) (more []row) {
 	for _, host := range slices.Sorted(maps.Keys(r.hosts)) {
 		if !slices.ContainsFunc(rows, func(x row) bool { return x.Host == host }) {
@@ -332,7 +333,7 @@ func clusterDone(r *recent, rows []row) (more []row) {
 	return more
 }
 
-// recentOf returns the requests of the last half minute.
+// recentOf returns the requests of the last half minute, from the sheets of all shards.
 func recentOf(v *work.View) *recent {
 	r := newRecent()
 	var all []work.Mark
@@ -362,10 +363,10 @@ func clusterTroubles(v *work.View, now time.Time) []shownEvent {
 	return eventsOf(all, now)
 }
 
-// shownNode is a node of a job on a cluster.
+// shownNode is a node of a job on a cluster, as shown.
 type shownNode struct{ Name, Slug, State, Class, Shards, Pages, Left, Lag, Clock string }
 
-// clusterNodes returns the nodes, at most maxRows, and a remark about shards without an owner.
+// clusterNodes returns the nodes, at most maxRows, and a remark if shards have no owner.
 func clusterNodes(v *work.View) (shown []shownNode, ownerless string) {
 	for _, n := range v.Nodes[:min(len(v.Nodes), maxRows)] {
 		x := shownNode{

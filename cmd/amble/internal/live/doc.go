@@ -1,10 +1,10 @@
-// Package live shows a crawl in a browser while it runs, or from its job directory, and takes the operator's orders: pause, resume, drain,
-// leave a host out, slower. Nothing that it does makes a crawl faster than its job says.
+// Package live shows a crawl in a browser, while it runs or from its job directory, and accepts the operator's orders: to pause, resume,
+// drain, leave a host out, or slow down. No order makes a crawl faster than its job allows.
 //
-// One page answers four questions (is it polite, when does it end and which site determines that, is it stuck, what are the results). It
-// shows the last seconds of each site with its required pause beyond the present, the sites in the order in which they determine the end,
-// and refused and failed URLs. It is HTML that the server makes every second; a script, if the browser runs it, only replaces the old page
-// with the new one.
+// The page answers four questions: is the crawl polite, when does it end and which site determines that, is it stuck, and what are the
+// results? It shows the last seconds of each site with the required pause that follows, the sites in the order in which they determine the
+// end, and the URLs that were refused or failed. The server makes the page as HTML every second. A script, where the browser runs it, only
+// replaces the old page with the new one.
 //
 // Reading order: live.go, feed.go (input), recent.go, state.go (output), rows.go, chart.go, words.go; then server.go, guard.go (access),
 // stream.go.

@@ -12,17 +12,17 @@ import (
 
 // Source supplies the facts about a crawl: a job.Follower, or a [Feed].
 type Source interface {
-	// Poll calls line and visit with everything new since the last call.
+	// Poll calls line and visit with everything that is new since the last call.
 	Poll(line func(*ledger.Entry), visit func(*sink.Record)) error
 }
 
-// Feed is the Source of a crawl that is not kept in a directory: it receives entries and visits, and Poll takes them. It implements
+// Feed is the Source of a crawl that is not kept in a directory. It collects entries and visits until Poll takes them. It implements
 // [ledger.Recorder] and [sink.Sink]. Poll must not be called concurrently.
 type Feed struct {
 	sink.Base
 
-	// Full is called by goroutines of the crawl when enough items are waiting. It must not wait for them. Set it before the crawl begins.
-	// nil: items wait until Poll is called.
+	// Full is called by goroutines of the crawl when enough items were collected. It must not wait for these goroutines. Set it before the
+	// crawl begins. nil: items are kept until Poll is called.
 	Full func()
 
 	mu     sync.Mutex
@@ -30,16 +30,16 @@ type Feed struct {
 	visits batch[sink.Record]
 }
 
-// batch collects items until they are taken, and reuses its memory.
+// batch collects items until they are taken. It reuses the memory of items taken earlier.
 type batch[T any] struct{ given, taken []T }
 
 const (
-	enough   = 256  // visits before Full is called: few enough to be in the processor's caches
-	many     = 1024 // lines before Full is called, if there are few visits
-	maxSpare = 4096 // items whose memory is reused
+	enough   = 256  // number of visits after which Full is called: so few that they are in the processor's caches
+	many     = 1024 // number of lines after which Full is called, if there are few visits
+	maxSpare = 4096 // maximum number of items whose memory is reused
 )
 
-// next returns room for another one.
+// next adds an item and returns a pointer to it. The item has old contents.
 func (b *batch[T]) next() *T {
 	if len(b.given) < cap(b.given) {
 		b.given = b.given[:len(b.given)+1]
@@ -50,7 +50,7 @@ func (b *batch[T]) next() *T {
 	return &b.given[len(b.given)-1]
 }
 
-// take returns the items since the last call. They are valid until the next call.
+// take returns the items added since the last call. They are valid until the next call.
 func (b *batch[T]) take() []T {
 	if cap(b.taken) > maxSpare {
 		b.taken = nil
@@ -59,8 +59,8 @@ func (b *batch[T]) take() []T {
 	return b.taken
 }
 
-// Record implements [ledger.Recorder]. Append takes most items: the goroutine that writes a request has a small stack, which would have to
-// grow again after each garbage collection that shrinks it.
+// Record implements [ledger.Recorder]. It rarely calls Full: the goroutine that writes a request has a small stack, which would have to
+// grow again after each garbage collection that shrinks it. So Append calls Full for most items.
 func (f *Feed) Record(e *ledger.Entry) error {
 	f.mu.Lock()
 	line := f.lines.next()
@@ -106,16 +106,16 @@ func (f *Feed) Poll(line func(*ledger.Entry), visit func(*sink.Record)) error {
 	return nil
 }
 
-// Write implements [ledger.Recorder]: it is not called.
+// Write implements [ledger.Recorder]. It is never called, because Record is.
 func (f *Feed) Write([]byte) (int, error) { return 0, errors.ErrUnsupported }
 
 // Name implements [sink.Sink].
 func (f *Feed) Name() string { return "page" }
 
-// Sync implements [sink.Sink]. Nothing is ever durable.
+// Sync implements [sink.Sink]. Nothing is durable.
 func (f *Feed) Sync(_ context.Context) (int64, error) { return 0, nil }
 
-// Restore implements [sink.Sink]. A crawl that is not kept cannot be resumed.
+// Restore implements [sink.Sink]. It always fails: a crawl that is not kept cannot be resumed.
 func (f *Feed) Restore(context.Context, int64) error { return sink.ErrNotCuttable }
 
 // Close implements [sink.Sink].

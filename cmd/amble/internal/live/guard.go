@@ -10,20 +10,20 @@ import (
 	"github.com/amble-crawler/amble/internal/localweb"
 )
 
-// guard controls access to the page: for a program with the token, or for a browser that exchanged the token for a cookie and a secret
-// path. A browser sends the cookie to every port of the address (RFC 6265 section 8.5), but only below the path, and sends the path to no
-// other server. So neither opens the page without the other, and neither contains the token.
+// guard controls access to the page. It admits a program with the token, and a browser that has exchanged the token for a cookie and a
+// secret path. A browser sends the cookie to every port of the address (RFC 6265 section 8.5), but only below the path, and it sends the
+// path to no other server. The page needs both, and neither contains the token.
 type guard struct {
 	token  string
-	own    bool   // it is the operator's, and is not printed
-	cookie string // its name, which differs between crawls on one machine
+	own    bool   // the token was chosen by the operator, and is not printed
+	cookie string // name of the cookie, which is different for each crawl on a machine
 	value  string // value of the cookie
 	path   string // secret path of the page: /s/SECRET
-	port   string // port of the server
+	port   string // port on which the server listens
 	hosts  *localweb.Hosts
 }
 
-// newGuard returns the guard of a server that listens on addr, as requested by address.
+// newGuard returns the guard of a server that listens on addr, after listening on address was requested.
 func newGuard(address string, addr net.Addr) *guard {
 	_, port, _ := net.SplitHostPort(addr.String())
 	return &guard{
@@ -35,7 +35,7 @@ func newGuard(address string, addr net.Addr) *guard {
 // minToken is the minimum length of a token from the operator: 120 bits in hexadecimal digits.
 const minToken = 30
 
-// setToken replaces the token. It is used unescaped in a URL, a header field and a cookie.
+// setToken sets a token chosen by the operator. The token is used unescaped in a URL, a header field and a cookie.
 func (g *guard) setToken(token string) error {
 	if len(token) < minToken || !localweb.Plain(token) {
 		return fmt.Errorf("want a token of %d or more letters and digits, such as: openssl rand -hex 20", minToken)
@@ -49,7 +49,7 @@ func (g *guard) protect(page http.Handler) http.Handler {
 	return g.wrap(http.NewCrossOriginProtection().Handler(page), map[string]bool{"/healthz": true, "/readyz": true})
 }
 
-// wrap adds access control to a handler. Paths in open need no token: they only reveal whether the crawl works.
+// wrap adds access control to a handler. The paths in open need no token: they only show whether the crawl works.
 func (g *guard) wrap(next http.Handler, open map[string]bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		localweb.SetHeaders(w.Header())
@@ -74,7 +74,7 @@ func (g *guard) hasToken(r *http.Request) bool {
 	return ok && localweb.Same(bearer, g.token)
 }
 
-// hasCookieAndPath reports whether a request comes from a browser that had the token.
+// hasCookieAndPath reports whether a request comes from a browser that has exchanged the token.
 func (g *guard) hasCookieAndPath(r *http.Request) bool {
 	n := len(g.path)
 	if len(r.URL.Path) <= n || r.URL.Path[n] != '/' || !localweb.Same(r.URL.Path[:n], g.path) {
@@ -96,7 +96,7 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
-// urlOf returns the URL for the operator, with the token unless the operator chose it.
+// urlOf returns the URL of the page for the operator. It has the token, unless the operator chose the token.
 func (g *guard) urlOf(addr net.Addr) string {
 	host := localweb.HostPort(addr)
 	if g.own {

@@ -26,30 +26,30 @@ type Config struct {
 	Source Source
 	Digest *digest.Digest
 
-	Crawler *crawler.Crawler // nil if the crawl runs in another process
+	Crawler *crawler.Crawler // nil if the crawl does not run in this process
 	Outlook *plan.Outlook    // set with Crawler
 	Metrics *metrics.Metrics // set with Crawler
-	Control Control          // nil: read only
-	// Space measures how much more the crawl may write. nil: it is not kept in a directory.
+	Control Control          // accepts the viewers' orders; nil: the page is read-only
+	// Space measures how much more the crawl may write. nil: the crawl is not kept in a directory.
 	Space func() (job.Space, error)
-	// Timeout limits the time of a request, for [metrics.Metrics.Ready].
+	// Timeout is the limit on the time of a request, for [metrics.Metrics.Ready].
 	Timeout time.Duration
-	// State describes a crawl in another process: how it ended, or that it runs. nil: Crawler is set.
+	// State returns the state of a crawl that does not run in this process. It is nil if Crawler is set.
 	State func() State
-	// Why explains a URL. nil: explanations are not available.
+	// Why writes an explanation of a URL. nil: explanations are not available.
 	Why func(url string, w io.Writer) error
 	// Debug adds the profiles of net/http/pprof.
 	Debug bool
 }
 
-// State holds the progress of a crawl in another process.
+// State is the state of a crawl that does not run in this process.
 type State struct {
 	Running bool
-	Text    string // how it ended, or which process works on it
-	Left    int    // URLs still queued, if it has ended
+	Text    string // how the crawl ended, or which process works on it
+	Left    int    // URLs still queued, if the crawl has ended
 }
 
-// Control holds the orders of an operator. Each method may be called at any time.
+// Control accepts the orders of an operator. Each method may be called at any time.
 type Control interface {
 	Pause() error
 	Resume() error
@@ -61,18 +61,18 @@ type Control interface {
 // Live watches a crawl. Its methods are safe for concurrent use.
 type Live struct {
 	config Config
-	space  *space // nil: without Config.Space
+	space  *space // nil if Config.Space is nil
 
 	mu      sync.Mutex // guards the fields below
 	began   bool
 	recent  *recent
 	growth  growth
 	polled  time.Time
-	broken  error // error of the source
+	broken  error // last error of the source; nil: it can be read
 	started time.Time
 
 	stream  stream
-	ordered chan struct{} // holds an entry after an order of the operator
+	ordered chan struct{} // has an entry after an order of the operator
 	size    atomic.Int64  // approximate size of the next snapshot
 	asking  sync.Mutex    // serializes explanations, which may read the whole job
 }
@@ -94,14 +94,14 @@ func New(c Config) *Live {
 	return l
 }
 
-// Begin starts reading the source. Call it once the job's files are cut back to the last commit.
+// Begin starts reading the source. It must be called after the job's files were truncated to the last commit.
 func (l *Live) Begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.began = true
 }
 
-// Run reads the source every second, and immediately after an order of the operator, and sends snapshots to viewers until ctx ends.
+// Run reads the source every second, and at once after an order of the operator, and sends snapshots to viewers. It runs until ctx ends.
 func (l *Live) Run(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -118,7 +118,7 @@ func (l *Live) Run(ctx context.Context) {
 	}
 }
 
-// step reads new data and, if there are viewers, makes a snapshot.
+// step reads new data. If there are viewers, it also makes a snapshot.
 func (l *Live) step(now time.Time) {
 	l.mu.Lock()
 	l.poll(now)
@@ -130,7 +130,7 @@ func (l *Live) step(now time.Time) {
 	}
 }
 
-// take reads new data, unless it would have to wait: the crawl calls it.
+// take reads new data, if the lock is free: it is called by the crawl, which must not wait.
 func (l *Live) take() {
 	if l.mu.TryLock() {
 		defer l.mu.Unlock()
@@ -167,7 +167,7 @@ func (l *Live) poll(now time.Time) {
 	}
 }
 
-// audit returns the findings of the ledger's audit, for the metrics.
+// audit returns the findings of the ledger's audit so far, for the metrics.
 func (l *Live) audit() metrics.Audit {
 	l.mu.Lock()
 	l.poll(time.Now())
@@ -189,7 +189,7 @@ func (l *Live) audit() metrics.Audit {
 	return a
 }
 
-// Ready returns an error if the crawl is stuck or cannot be read.
+// Ready returns an error if the crawl is stuck, or its files cannot be read.
 func (l *Live) Ready() error {
 	l.mu.Lock()
 	broken := l.broken

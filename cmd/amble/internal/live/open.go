@@ -11,16 +11,16 @@ import (
 	"github.com/amble-crawler/amble/politeness/audit"
 )
 
-// Opening is the page of a crawl in this process that has not begun. It is needed for the crawler's configuration.
+// Opening is the page of a crawl in this process that has not begun: the crawler's configuration needs the page's hooks.
 type Opening struct {
 	server  *Server
 	metrics *metrics.Metrics
 	live    *Live
-	feed    *Feed // nil if the crawl is kept in a directory
+	feed    *Feed // source of the page; nil if the crawl is kept in a directory
 	began   sync.Once
 }
 
-// Open listens on an address for a crawl in this process.
+// Open listens on an address for the page of a crawl in this process.
 func Open(address string) (*Opening, error) {
 	s, err := Listen(address)
 	if err != nil {
@@ -29,8 +29,8 @@ func Open(address string) (*Opening, error) {
 	return &Opening{server: s, metrics: metrics.New()}, nil
 }
 
-// Configure adds the page's hooks to the configuration of the crawl. The crawler must not connect to the page. If the crawl is not kept in
-// a directory, the page is its only ledger.
+// Configure adds the page's hooks to the configuration of the crawl, and forbids the crawler to connect to the page. If the crawl is not
+// kept in a directory, the page is its only ledger.
 func (o *Opening) Configure(c *crawler.Config, kept bool) {
 	c.Fetch.Listeners = append(c.Fetch.Listeners, o.server.Addr())
 	if !kept {
@@ -49,7 +49,7 @@ func (o *Opening) configure(c *crawler.Config) {
 	}
 }
 
-// Serve starts serving the page. c describes the crawl; fields that Configure knows need not be set.
+// Serve starts serving the page. c describes the crawl; fields that Configure has set need not be set.
 func (o *Opening) Serve(c Config, rules audit.Config, body audit.Body) {
 	c.Metrics = o.metrics
 	if o.feed != nil {
@@ -64,7 +64,7 @@ func (o *Opening) Serve(c Config, rules audit.Config, body audit.Body) {
 	o.server.Serve(o.live)
 }
 
-// TokenFile calls Server.TokenFile.
+// TokenFile sets the page's token: see [Server.TokenFile].
 func (o *Opening) TokenFile(name string) error { return o.server.TokenFile(name) }
 
 // URL returns the URL of the page, with the token unless the operator chose it.
@@ -73,10 +73,10 @@ func (o *Opening) URL() string { return o.server.URL() }
 // Public reports whether other machines can reach the page.
 func (o *Opening) Public() bool { return o.server.Public() }
 
-// Close ends the page.
+// Close stops serving the page.
 func (o *Opening) Close() { o.server.Close() }
 
-// Show serves the page of a crawl in another process, or of a finished one.
+// Show serves the page of a crawl that has ended or runs in another process.
 func Show(address string, c Config) (*Server, error) {
 	s, err := Listen(address)
 	if err != nil {

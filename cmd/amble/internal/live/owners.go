@@ -2,10 +2,10 @@ package live
 
 import "github.com/amble-crawler/amble/internal/cli"
 
-// shownOwner is a process that has shared a crawl.
+// shownOwner is a process that worked on a shared crawl, as shown.
 type shownOwner struct{ Name, Requests, Last, Until string }
 
-// owners returns the first owners of shards, and the number of further ones.
+// owners returns the first of the processes that share the crawl, and the number of those not included.
 func (v *view) owners() (shown []shownOwner, more int) {
 	all := v.facts.Owners
 	for i := range all[:min(maxRows, len(all))] {

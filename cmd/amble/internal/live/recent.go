@@ -13,25 +13,25 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Limits on memory.
+// Limits of the data in memory.
 const (
-	maxMarks   = 8192 // requests
-	maxEvents  = 12   // refusals and failures
-	maxHosts   = 5000 // hosts whose last pause is kept
+	maxMarks   = 8192 // maximum number of requests
+	maxEvents  = 12   // maximum number of refusals and failures
+	maxHosts   = 5000 // maximum number of hosts whose last request is kept
 	window     = 30 * time.Second
-	rateWindow = 120 // seconds
+	rateWindow = 120 // in seconds
 )
 
-// recent holds the last events.
+// recent holds the latest requests and troubles of a crawl.
 type recent struct {
 	marks  []mark // oldest first, at most maxMarks
 	open   map[flight]int
-	base   int // number of the first mark
+	base   int // number of the first element of marks, counted from the first request
 	hosts  map[string]*lately
 	events []work.Trouble // newest last, at most twice maxEvents
 	rates  [rateWindow]rate
-	run    string // the process that wrote the last line
-	shared bool   // several processes interleave their lines
+	run    string // run of the process that wrote the last line
+	shared bool   // whether several processes write lines at the same time
 }
 
 type flight struct {
@@ -39,33 +39,33 @@ type flight struct {
 	id  uint64
 }
 
-// mark is a request, with the required pause before it.
+// mark is a request, and the required pause before it.
 type mark struct {
 	host       string
-	site       *lately   // the host, or all others
-	start, end time.Time // end is zero while it is in flight
+	site       *lately   // state of the host, or the shared state of hosts beyond maxHosts
+	start, end time.Time // end is zero while the request is in flight
 	robots     bool
 	failed     bool
-	owed       [2]time.Time // required pause: from the end of the previous request until this time
-	held       bool         // extended by the site, or because of its errors
+	owed       [2]time.Time // start and end of the required pause; it starts at the end of the previous request
+	held       bool         // whether the site extended the pause, or it follows errors
 }
 
 // lately holds the state of a host's last request.
 type lately struct {
 	ended  time.Time
-	pause  time.Duration // required pause before it
+	pause  time.Duration // required pause before the request
 	held   bool
 	flying int
-	lane   int // number of its lane, from 1, while lanes are drawn
+	lane   int // number of the host's lane while lanes are drawn, from 1; 0: none
 }
 
-// rate counts the requests that began in a second.
+// rate has the numbers of successful and failed requests in a second.
 type rate struct {
 	second     int64
 	good, evil int
 }
 
-// troubleText returns the status of a refusal or a failure, or its outcome if there is no status.
+// troubleText returns the status of a trouble or, if it has none, the outcome.
 func troubleText(t *work.Trouble) string {
 	if t.Outcome == "" || t.Status >= 400 {
 		return statusText(t.Status)
@@ -87,7 +87,7 @@ func (r *recent) line(e *ledger.Entry) {
 }
 
 func (r *recent) begin(e *ledger.Entry) {
-	if e.Run != r.run && !r.shared { // the requests of the previous process can no longer end
+	if e.Run != r.run && !r.shared { // requests of the previous process can no longer end
 		r.run = e.Run
 		clear(r.open)
 		for _, h := range r.hosts {
@@ -132,7 +132,7 @@ func (r *recent) end(e *ledger.Entry) {
 	}
 }
 
-// host returns the state of a host, or of all others if there are too many.
+// host returns the state of a host. Hosts beyond maxHosts share one state.
 func (r *recent) host(name string) *lately {
 	h := r.hosts[name]
 	if h == nil && len(r.hosts) >= maxHosts {
@@ -146,7 +146,7 @@ func (r *recent) host(name string) *lately {
 	return h
 }
 
-// flight returns the key of a request in flight: its number, if only one process has any.
+// flight returns the key of a request in flight. If only one process makes requests, the key is just the request's number.
 func (r *recent) flight(e *ledger.Entry) flight {
 	if !r.shared && e.Run == r.run {
 		return flight{"", e.ID}
@@ -190,7 +190,7 @@ func (r *recent) add(t work.Trouble) {
 	r.events = append(r.events, t)
 }
 
-// eventsOf returns the last troubles of a list in the order of time, the newest first.
+// eventsOf returns the last troubles of a list, newest first.
 func eventsOf(all []work.Trouble, now time.Time) (shown []shownEvent) {
 	for _, t := range slices.Backward(all[max(0, len(all)-maxEvents):]) {
 		shown = append(shown, shownEvent{
@@ -200,7 +200,7 @@ func eventsOf(all []work.Trouble, now time.Time) (shown []shownEvent) {
 	return shown
 }
 
-// why returns the rule or the cause of an outcome.
+// why returns the reason of a visit's outcome.
 func why(v *sink.Record) string {
 	switch {
 	case v.Detail != "":
@@ -217,7 +217,7 @@ func why(v *sink.Record) string {
 	return ""
 }
 
-// latest returns the clause that held longest.
+// latest returns the latest time until which one of the clauses held a request, and the name of that clause.
 func latest(cs []ledger.Clause) (until time.Time, name string) {
 	for _, c := range cs {
 		if c.Until.After(until) {

@@ -19,7 +19,7 @@ const maxRows = 50
 
 // row is a host in the table.
 type row struct {
-	Host         string // host name for orders
+	Host         string // host name, for orders
 	Name         string
 	Owner        string // node that owns the host, for a job on a cluster
 	Slug         string
@@ -27,27 +27,27 @@ type row struct {
 	Pages        string
 	Share        string // fetched pages as a percentage of fetched pages and URLs left
 	Left         string
-	Pause        string // pause, with its cause
+	Pause        string // pause, and what causes it
 	Again        string
 	Least        string
 	Median       string
 	Trouble      string
-	Open         bool // URLs are left, so that orders make sense
+	Open         bool // the host has URLs left, so orders have an effect
 	Slower       string
 }
 
-// siteGroup is a group of hosts: shown individually, or as one line until it is opened.
+// siteGroup is a group of hosts. They are shown one by one, or as a single line that can be opened.
 type siteGroup struct {
-	Slug, Title string // "": hosts are shown individually
+	Slug, Title string // title of the single line; "": hosts are shown one by one
 	Rows        []row
 }
 
 const (
-	maxUnderWay = 8 // hosts with URLs left that are shown individually
-	fewHosts    = 3 // hosts of one kind that are shown individually
+	maxUnderWay = 8 // maximum number of hosts with URLs left that are shown one by one
+	fewHosts    = 3 // maximum number of hosts of one state that are shown one by one
 )
 
-// grouped groups hosts by kind.
+// grouped groups hosts by state.
 func grouped(rows []row) []siteGroup {
 	groups := []siteGroup{{}, {Slug: "underway"}}
 	of := map[string]int{}
@@ -75,7 +75,7 @@ func grouped(rows []row) []siteGroup {
 	return groups
 }
 
-// rows returns the hosts that determine the end first, then those with the most requests, and the number of hosts not shown.
+// rows returns rows for the hosts that determine the end, then for those with the most requests. more is the number of hosts without a row.
 func (v *view) rows(r *recent, c *Config) (rows []row, more int) {
 	shown := map[string]bool{}
 	for i := range v.sites {
@@ -101,7 +101,7 @@ func (v *view) rows(r *recent, c *Config) (rows []row, more int) {
 	return rows, max(0, len(v.facts.Hosts)+v.facts.MoreHosts-len(rows))
 }
 
-// row describes a host; s is nil if no URLs are known to be left.
+// row returns the row of a host. s is nil if no URLs are known to be left.
 func (v *view) row(r *recent, c *Config, h *digest.Host, s *plan.Site) row {
 	x := row{Host: h.Name, Name: clip(cli.Printable(h.Name), 60), Slug: slug(h.Name), Trouble: trouble(h)}
 	pages, share := h.Pages(), 0
@@ -141,7 +141,7 @@ func hostState(r *recent, h *digest.Host, s *plan.Site, info *politeness.HostInf
 	switch {
 	case info.GivenUp != "":
 		return "given up: " + causeText(info.GivenUp), "refused"
-	case info.OptedOut, h.Reasons[politeness.ReasonOptOut] > 0: // which holds for all that is left
+	case info.OptedOut, h.Reasons[politeness.ReasonOptOut] > 0: // this holds for all URLs that are left
 		return "left out", "refused"
 	case v.state.Running && last != nil && last.flying > 0:
 		return "answering", ""
@@ -175,7 +175,7 @@ func waitState(s *plan.Site, h *digest.Host) (text, class string) {
 	return "rests", ""
 }
 
-// trouble lists the host's responses that are not pages.
+// trouble lists the responses of the host that are not pages.
 func trouble(h *digest.Host) string {
 	text := ""
 	add := func(n int, what string) {

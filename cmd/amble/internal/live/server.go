@@ -30,15 +30,15 @@ type Server struct {
 	listener net.Listener
 	guard    *guard
 	server   *http.Server
-	end      context.CancelFunc // ends the streams, after telling viewers that it is over
+	end      context.CancelFunc // ends the streams after a last message to viewers
 	stop     context.CancelFunc // ends all requests
 	running  sync.WaitGroup
 }
 
-// maxConnections limits the open connections. Further ones wait.
+// maxConnections limits the number of open connections. Further clients wait.
 const maxConnections = 64
 
-// Listen opens a listener on an address as for net.Listen, such as 127.0.0.1:0, before the page exists. The host "loopback" selects a
+// Listen opens a listener on an address, as for net.Listen, such as 127.0.0.1:0. The page may be added later. The host "loopback" selects a
 // loopback address that no other server uses.
 func Listen(address string) (*Server, error) {
 	if host, port, err := net.SplitHostPort(address); err == nil && host == "loopback" {
@@ -51,8 +51,8 @@ func Listen(address string) (*Server, error) {
 	return &Server{listener: ln, guard: newGuard(address, ln.Addr())}, nil
 }
 
-// randomLoopback returns a random address in 127/8 where the system supports all of them. Browsers send a cookie to every port of an
-// address, so that another server on 127.0.0.1 would receive the cookies of a page there.
+// randomLoopback returns a random address in 127/8, where the system supports all of these. Browsers send a cookie to every port of an
+// address, so another server on 127.0.0.1 would receive the cookies of a page on that address.
 func randomLoopback() string {
 	if runtime.GOOS != "linux" {
 		return "127.0.0.1"
@@ -65,8 +65,8 @@ func randomLoopback() string {
 	return netip.AddrFrom4([4]byte{127, b[0], b[1], b[2]}).String()
 }
 
-// TokenFile sets the page's token to the one in a file, so that it is the same at each start and programs such as Prometheus can use it.
-// Without it, each start has a new token. Call it before Serve.
+// TokenFile sets the token to the one in a file, so that it stays the same, and programs such as Prometheus can use it. Without this call,
+// each start has a new token. Call it before Serve.
 func (s *Server) TokenFile(name string) error {
 	b, err := safefile.ReadNamed(name, safefile.Token)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Server) TokenFile(name string) error {
 	return nil
 }
 
-// URL returns the URL of the page, with the token.
+// URL returns the URL of the page, with the token unless the operator chose it.
 func (s *Server) URL() string { return s.guard.urlOf(s.listener.Addr()) }
 
 // Public reports whether other machines can reach the page.
@@ -86,11 +86,11 @@ func (s *Server) Public() bool { return !localweb.OnLoopback(s.listener.Addr()) 
 
 // Addr returns the address of the server. A crawler must not connect to it.
 func (s *Server) Addr() netip.AddrPort {
-	ap, _ := netip.ParseAddrPort(s.listener.Addr().String()) // a TCP listener always has one
+	ap, _ := netip.ParseAddrPort(s.listener.Addr().String()) // a TCP listener always has such an address
 	return ap
 }
 
-// Page is a page that is served until Run's context ends: [Live] for a crawl, [Cluster] for a job on a cluster.
+// Page is served until the context of Run ends: [Live] for a crawl, [Cluster] for a job on a cluster.
 type Page interface {
 	Run(ctx context.Context)
 	handler() http.Handler
@@ -107,7 +107,7 @@ func (s *Server) Serve(l Page) {
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	s.running.Go(func() { l.Run(watching) })
-	s.running.Go(func() { _ = s.server.Serve(netutil.LimitListener(s.listener, maxConnections)) }) // always ErrServerClosed, after Close
+	s.running.Go(func() { _ = s.server.Serve(netutil.LimitListener(s.listener, maxConnections)) }) // always ErrServerClosed
 }
 
 // Close stops the server and all streams.
@@ -126,7 +126,7 @@ func (s *Server) Close() {
 	s.running.Wait()
 }
 
-// handler serves all requests that pass the guard.
+// handler returns the handler of all requests that pass the guard.
 func (l *Live) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", l.page)
@@ -146,13 +146,13 @@ func (l *Live) handler() http.Handler {
 	return mux
 }
 
-// serveFiles serves the files of all pages.
+// serveFiles adds the style sheets and scripts of all pages.
 func serveFiles(mux *http.ServeMux) {
 	mux.HandleFunc("GET /style.css", file("style.css", "text/css; charset=utf-8", report.Palette))
 	mux.HandleFunc("GET /live.js", file("live.js", "text/javascript; charset=utf-8", ""))
 }
 
-// file serves a file, behind a text.
+// file serves a file after the text before.
 func file(name, contentType, before string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
@@ -165,7 +165,7 @@ func file(name, contentType, before string) http.HandlerFunc {
 	}
 }
 
-// page serves the page, and the answer to a question in it.
+// page serves the page, with an explanation if the request asks for one.
 func (l *Live) page(w http.ResponseWriter, r *http.Request) {
 	p := l.make(time.Now())
 	if url := strings.TrimSpace(r.URL.Query().Get("url")); url != "" && l.config.Why != nil {
@@ -188,7 +188,7 @@ func (p *page) write(w http.ResponseWriter) {
 // maxWhy is the maximum length of an explanation, in bytes.
 const maxWhy = 64 << 10
 
-// because explains a URL.
+// because returns an explanation of a URL.
 func (l *Live) because(url string) string {
 	if !l.asking.TryLock() {
 		return "Another question is being answered: please try again."
@@ -206,7 +206,7 @@ func (l *Live) because(url string) string {
 	return strings.Join(lines, "\n")
 }
 
-// limited keeps the first bytes written to it.
+// limited is a writer that keeps the first bytes written to it.
 type limited struct {
 	w io.Writer
 	n int
@@ -222,7 +222,8 @@ func (l *limited) Write(b []byte) (int, error) {
 	return all, nil
 }
 
-// control serves the operator's orders to c, and calls ordered after each. All use POST, so that links and images cannot give orders.
+// control adds handlers that pass the operator's orders to c, and call ordered after each. All use POST, so that links and images cannot
+// give orders.
 func control(mux *http.ServeMux, c Control, ordered func()) {
 	order := func(path string, do func(c Control, r *http.Request) error) {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
@@ -240,7 +241,7 @@ func control(mux *http.ServeMux, c Control, ordered func()) {
 				return
 			}
 			ordered()
-			w.Header().Set("Location", "./") // the page, whatever its path
+			w.Header().Set("Location", "./") // back to the page, whatever its path
 			w.WriteHeader(http.StatusSeeOther)
 		})
 	}
@@ -257,15 +258,15 @@ func control(mux *http.ServeMux, c Control, ordered func()) {
 	})
 }
 
-// wasOrdered makes Run show the result of an order.
+// wasOrdered makes Run show the result of an order at once.
 func (l *Live) wasOrdered() {
 	select {
 	case l.ordered <- struct{}{}:
-	default: // an earlier order, whose snapshot is about to be made
+	default: // an entry from an earlier order is still there, and a snapshot follows
 	}
 }
 
-// delayOf reads a delay: a duration, or a number of seconds.
+// delayOf parses a delay: a duration, or a number of seconds.
 func delayOf(text string) (time.Duration, error) {
 	var d cli.Duration
 	if err := d.UnmarshalText([]byte(strings.TrimSpace(text))); err == nil && d > 0 {

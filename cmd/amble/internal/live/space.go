@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// Measuring a directory visits all its files: it takes at most one part in measurePart of the time, and is done at most once every
-// measureEvery.
+// Measuring a directory visits all of its files. It is repeated after measureEvery at the earliest, and takes at most one part in
+// measurePart of the time.
 const (
 	measurePart  = 50
 	measureEvery = 5 * time.Second
@@ -29,7 +29,7 @@ type space struct {
 	err  error
 }
 
-// now returns the last measurement, and repeats it if it is old.
+// now returns the last measurement, after repeating it if it is old.
 func (s *space) now() (job.Space, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *space) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (s *space) Collect(to chan<- prometheus.Metric) {
 	now, err := s.now()
-	if err != nil { // the space is unknown
+	if err != nil { // no metrics, because the space is unknown
 		return
 	}
 	gauge := func(d *prometheus.Desc, v float64) { to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v) }
@@ -77,7 +77,7 @@ func (s *space) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// box describes the time left at the present rate.
+// box describes how long the space lasts at the present rate.
 func (s *space) box() box {
 	b := box{ID: "space", Question: "Is there space?"}
 	now, err := s.now()

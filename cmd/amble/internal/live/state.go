@@ -41,13 +41,13 @@ var templates = sync.OnceValue(func() *template.Template {
 // page holds the data of the templates.
 type page struct {
 	Title, Name  string
-	State, Class string // running, paused, …, with its colour
+	State, Class string // such as running or paused, and its CSS class
 	Elapsed      string
 	Agent, Dir   string
 	Controls     bool
 	Paused       bool
 	Running      bool
-	Live         bool // the crawl is in this process
+	Live         bool // whether the crawl is in this process
 
 	Tiles  []tile
 	Boxes  []box
@@ -58,39 +58,39 @@ type page struct {
 	More   int
 	Events []shownEvent
 
-	Nodes     []shownNode // for a job on a cluster
+	Nodes     []shownNode // nodes of a job on a cluster
 	Ownerless string      // remark about shards without an owner
 
-	Owners     []shownOwner // for a crawl shared by several processes
+	Owners     []shownOwner // processes that share the crawl
 	MoreOwners int
 
-	Why     bool // there is a form for questions about URLs
+	Why     bool // whether there is a form for questions about URLs
 	URL     string
 	Because string
 	Refresh bool
-	Note    string // an error
+	Note    string // an error to show
 }
 
-// tile is a result with its number.
+// tile is one kind of result with its number.
 type tile struct{ Class, Value, Name, Text, To string }
 
 type box struct{ ID, Question, Answer, Text, Class string }
 
 type shownEvent struct{ Ago, What, URL, Why string }
 
-// view holds the data of a page.
+// view holds the data from which a page is made.
 type view struct {
 	now    time.Time
 	facts  *digest.Facts
 	p      crawler.Progress
-	sites  []plan.Site // hosts with URLs left, in the order in which they determine the end
-	known  bool        // sites is complete
+	sites  []plan.Site // hosts with URLs left; those that determine the end come first
+	known  bool        // whether sites has all hosts with URLs left
 	least  time.Duration
 	state  State
 	paused bool
 }
 
-// look collects the data of a page. The caller must hold the lock.
+// look collects the data for a page. The caller must hold the lock.
 func (l *Live) look(now time.Time) *view {
 	v := &view{now: now, facts: l.config.Digest.View(maxRows), least: -1}
 	c := &l.config
@@ -109,7 +109,7 @@ func (l *Live) look(now time.Time) *view {
 	return v
 }
 
-// cap removes URLs that the budget of a host excludes.
+// cap reduces the URLs left of each host to the host's budget.
 func (v *view) cap(c *Config) {
 	if c.Limits.PagesPerHost <= 0 {
 		return
@@ -125,7 +125,7 @@ func (v *view) cap(c *Config) {
 	slices.SortStableFunc(v.sites, func(a, b plan.Site) int { return cmp.Compare(b.Least, a.Least) })
 }
 
-// make returns the page of this moment.
+// make returns the data of the page for the present time.
 func (l *Live) make(now time.Time) *page {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,7 +165,7 @@ func (l *Live) make(now time.Time) *page {
 	return p
 }
 
-// render makes the changing part of the page.
+// render returns the changing part of the page.
 func (l *Live) render(now time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(int(l.size.Load()))
@@ -202,7 +202,7 @@ func (v *view) stateText() (text, class string) {
 	return cmp.Or(v.state.Text, "over"), ""
 }
 
-// polite returns the result of the audit of the ledger.
+// polite answers whether the crawl is polite, by the audit of its ledger.
 func (v *view) polite() box {
 	t := &v.facts.Total
 	b := box{ID: "polite", Question: "Is it polite?", Class: "fine"}
@@ -229,7 +229,7 @@ func (v *view) polite() box {
 	return b
 }
 
-// ends returns the estimated end, from a plan.
+// ends answers when the crawl will end, by an estimate.
 func (v *view) ends(c *Config) box {
 	b := box{ID: "ends", Question: "When will it finish? Who decides?"}
 	switch {
@@ -270,7 +270,7 @@ func (v *view) ends(c *Config) box {
 	return b
 }
 
-// stuck describes whether requests are made, and if not, what the crawl waits for.
+// stuck answers whether requests are made and, if not, what the crawl waits for.
 func (v *view) stuck(r *recent) box {
 	b := box{ID: "stuck", Question: "Is it stuck?", Answer: "No"}
 	if !v.state.Running {
@@ -305,7 +305,7 @@ func (v *view) stuck(r *recent) box {
 	return b
 }
 
-// waiting returns the site that is due first, nil if one is due, and the number of sites with a request in flight.
+// waiting returns the site that is due first, nil if a site is due now, and the number of sites with a request in flight.
 func (v *view) waiting(r *recent) (first *plan.Site, flying int) {
 	for i := range v.sites {
 		s := &v.sites[i]
@@ -327,7 +327,7 @@ func causeText(cause string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(cause, "http_", ""), "_", " ")
 }
 
-// tiles returns the numbers of URLs so far by result.
+// tiles returns the kinds of results so far, with their numbers.
 func (v *view) tiles(c *Config) []tile {
 	t := &v.facts.Total
 	fetched := cli.Bytes(t.Bytes) + " received"

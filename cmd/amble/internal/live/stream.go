@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// maxReaders limits concurrent viewers.
+// maxReaders limits the number of concurrent viewers.
 const maxReaders = 8
 
-// patience limits the time that a viewer may take for a snapshot. Slow viewers miss snapshots.
+// patience limits the time that a viewer may take to receive a snapshot. Slow viewers miss some snapshots.
 const patience = 10 * time.Second
 
 var errTooMany = errors.New("too many readers: eight may watch at the same time")
@@ -43,7 +43,7 @@ func (s *stream) publish(html []byte) {
 	s.changed = make(chan struct{})
 }
 
-// close ends all readers.
+// close ends the streams of all readers.
 func (s *stream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *stream) close() {
 	s.changed = make(chan struct{})
 }
 
-// enter makes room for a reader.
+// enter adds a reader, or returns an error if there are too many.
 func (s *stream) enter() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *stream) leave() {
 	s.readers--
 }
 
-// next waits for another snapshot. It returns nil when there will be no more.
+// next waits for the next snapshot. It returns nil if there will be none.
 func (s *stream) next(ctx context.Context) []byte {
 	s.mu.Lock()
 	changed, closed := s.changed, s.closed
@@ -93,7 +93,7 @@ func (s *stream) next(ctx context.Context) []byte {
 // events serves snapshots as server-sent events, compressed if possible, because consecutive snapshots are similar.
 func (l *Live) events(w http.ResponseWriter, r *http.Request) { l.stream.serve(w, r, l.render) }
 
-// serve serves the snapshots, beginning with one that render makes.
+// serve serves the snapshots. The first one is made by render.
 func (s *stream) serve(w http.ResponseWriter, r *http.Request, render func(time.Time) ([]byte, error)) {
 	if err := s.enter(); err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -128,7 +128,7 @@ type flusher struct {
 // send sends an event.
 func (f flusher) send(data []byte) error {
 	var b bytes.Buffer
-	b.Grow(len(data) + len(data)/8) // prefixes add little: lines are long
+	b.Grow(len(data) + len(data)/8) // lines are long, so their prefixes add little
 	for line := range bytes.Lines(data) {
 		b.WriteString("data: ")
 		b.Write(bytes.TrimRight(line, "\r\n"))

@@ -37,7 +37,7 @@ func num(n int) string { return cli.Num(n) }
 
 func plural(n int, what string) string { return cli.Nums(n, what) }
 
-// setBy describes the origin of a pause.
+// setBy describes what has set a pause, by the name of its clause.
 func setBy(clause string) string {
 	switch clause {
 	case ledger.ClauseDelay, ledger.ClauseAddress, ledger.ClauseDomain:

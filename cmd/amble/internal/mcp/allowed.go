@@ -13,12 +13,12 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// allowedIn holds the arguments of allowed.
+// allowedIn holds the arguments of the tool allowed.
 type allowedIn struct {
 	URL string `json:"url" jsonschema:"an http or https URL"`
 }
 
-// allowedOut is the answer of allowed.
+// allowedOut is the result of the tool allowed.
 type allowedOut struct {
 	progress
 	Allowed bool     `json:"allowed"`
@@ -27,10 +27,10 @@ type allowedOut struct {
 	Refused []string `json:"refused_uses,omitempty" jsonschema:"purposes for which the file forbids to collect the page, even where it may be requested"`
 }
 
-// robotsAge limits the age of a stored robots.txt that a call may use.
+// robotsAge limits the age of a stored robots.txt that is used for a call.
 const robotsAge = time.Hour
 
-// allowed judges a URL by the robots.txt of its origin, which is requested like a page.
+// allowed judges a URL by the robots.txt of its origin. It requests that file as a job, like a page.
 func (t *tools) allowed(ctx context.Context, in allowedIn) (out allowedOut, err error) {
 	u, err := parse(in.URL)
 	if err != nil {
@@ -42,7 +42,7 @@ func (t *tools) allowed(ctx context.Context, in allowedIn) (out allowedOut, err 
 	if last == nil || err != nil {
 		return out, err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	var body []byte
 	if len(last.Data) > 0 {
 		if err := json.Unmarshal(last.Data[0], &body); err != nil {

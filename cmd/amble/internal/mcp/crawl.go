@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/jobs"
 )
 
-// crawlIn holds the arguments of crawl.
+// crawlIn holds the arguments of the tool crawl.
 type crawlIn struct {
 	Seeds    []string `json:"seeds,omitempty" jsonschema:"URLs to begin with"`
 	MaxPages int      `json:"max_pages,omitempty" jsonschema:"pages at most, 1 to 1000 (50)"`
@@ -18,7 +18,7 @@ type crawlIn struct {
 	Job      string   `json:"job,omitempty" jsonschema:"a crawl that was begun before: how far is it?"`
 }
 
-// crawlOut is the answer of crawl.
+// crawlOut is the result of the tool crawl.
 type crawlOut struct {
 	progress
 	Pages    int    `json:"pages"`
@@ -33,7 +33,7 @@ const (
 	defaultDepth = 2
 )
 
-// crawl starts a crawl, or returns the state of one.
+// crawl starts a crawl, or returns the state of one that was started before.
 func (t *tools) crawl(ctx context.Context, in crawlIn) (out crawlOut, err error) {
 	var info jobs.Info
 	if in.Job != "" {
@@ -59,7 +59,7 @@ func (t *tools) crawl(ctx context.Context, in crawlIn) (out crawlOut, err error)
 	return out, nil
 }
 
-// crawlRequest returns the request for a crawl.
+// crawlRequest returns the request for the job of a crawl.
 func (t *tools) crawlRequest(in *crawlIn) (q jobs.Request, err error) {
 	settings := map[string]any{"max-pages": defaultPages, "depth": defaultDepth, "scope": "host", "text": true}
 	switch {
@@ -86,19 +86,19 @@ func (t *tools) crawlRequest(in *crawlIn) (q jobs.Request, err error) {
 	return t.request("", settings, in.Seeds...), nil
 }
 
-// planIn holds the arguments of plan.
+// planIn holds the arguments of the tool plan.
 type planIn struct {
 	Seeds []string `json:"seeds" jsonschema:"URLs to begin with"`
 	Pages int      `json:"pages,omitempty" jsonschema:"pages of each host (50)"`
 }
 
-// planOut is the answer of plan.
+// planOut is the result of the tool plan.
 type planOut struct {
 	Least float64    `json:"least_s" jsonschema:"seconds that the crawl takes at the least"`
 	Hosts []planHost `json:"hosts"`
 }
 
-// planHost is a host of a plan.
+// planHost is a host in a plan.
 type planHost struct {
 	Host    string     `json:"host"`
 	Seed    string     `json:"seed"`
@@ -108,7 +108,7 @@ type planHost struct {
 	Seconds float64    `json:"least_s"`
 }
 
-// plan estimates a crawl of seeds. It requests the robots.txt of each host.
+// plan estimates the duration of a crawl. It requests the robots.txt of each seed's host.
 func (t *tools) plan(ctx context.Context, in planIn) (out planOut, err error) {
 	const maxHosts = 20
 	if len(in.Seeds) == 0 || len(in.Seeds) > maxHosts {
@@ -139,7 +139,7 @@ func (t *tools) plan(ctx context.Context, in planIn) (out planOut, err error) {
 		return out, err
 	}
 	out.Least = p.Bound.Seconds()
-	for i, h := range p.Hosts { // both are in the order of the seeds
+	for i, h := range p.Hosts { // p.Hosts and out.Hosts are both in the order of the seeds
 		x := &out.Hosts[i]
 		x.Pause, x.Clause, x.Seconds = h.Delay.Seconds(), h.Clause, h.Least.Seconds()
 		if asks := x.Robots.Delay; asks > x.Pause {

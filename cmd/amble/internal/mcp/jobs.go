@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// keepBody is the program of jobs that store the body of each response in the data of its visit.
+// keepBody names the program of jobs that store the body of each response in the data of its visit.
 const keepBody = "keep-body"
 
 // maxKept limits a stored body to the size that RFC 9309 section 2.5 permits as a limit of robots.txt.
@@ -33,7 +33,7 @@ func Programs() map[string]jobs.Program {
 	}}
 }
 
-// request returns a request for a job with these settings and the common ones.
+// request returns a request for a job with the given settings and those common to all jobs.
 func (t *tools) request(program string, settings map[string]any, seeds ...string) jobs.Request {
 	all := maps.Clone(t.Settings)
 	if all == nil {
@@ -43,14 +43,14 @@ func (t *tools) request(program string, settings map[string]any, seeds ...string
 	return jobs.Request{Seeds: seeds, Settings: all, Program: program, Owner: "mcp"}
 }
 
-// maxRecent limits the jobs that are remembered, maxAge their age.
+// Limits on the jobs that are remembered: their number, and their age.
 const (
 	maxRecent = 10_000
 	maxAge    = 24 * time.Hour
 )
 
-// run returns the job for a call: the one for which the previous call was told to come back, one that was started within age and has not
-// failed, or a new one. It waits up to patience until the job has ended.
+// run returns the job for a call and waits up to patience for its end. If the previous call of this kind ended without a result, it is the
+// job of that call. Otherwise it is a job that was started within age and has not failed, or a new one.
 func (t *tools) run(ctx context.Context, asked string, age time.Duration, q jobs.Request) (progress, jobs.Info, error) {
 	id, err := t.start(asked, age, q)
 	if err != nil {
@@ -66,7 +66,7 @@ func (t *tools) run(ctx context.Context, asked string, age time.Duration, q jobs
 	return p, info, err
 }
 
-// start starts a job, unless there is one for the same call.
+// start starts a job, unless there is a usable one from an earlier call with the same arguments.
 func (t *tools) start(asked string, age time.Duration, q jobs.Request) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,7 +88,7 @@ func (t *tools) start(asked string, age time.Duration, q jobs.Request) (string, 
 	return info.ID, err
 }
 
-// await waits for a job, and returns its progress.
+// await waits for a job up to patience, and returns its progress.
 func (t *tools) await(ctx context.Context, id string) (progress, jobs.Info, error) {
 	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -109,7 +109,7 @@ func (t *tools) await(ctx context.Context, id string) (progress, jobs.Info, erro
 	return p, info, nil
 }
 
-// comeBack returns the seconds after which to ask again about an unfinished job, and what the job waits for.
+// comeBack returns after how many seconds to call again about an unfinished job, and what the job waits for.
 func comeBack(info *jobs.Info) (seconds int, why string) {
 	const soon = 5
 	switch info.State {
@@ -122,7 +122,7 @@ func comeBack(info *jobs.Info) (seconds int, why string) {
 	if err != nil {
 		return soon, "the job begins"
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	states, err := r.HostStates()
 	u, err2 := weburl.Parse(info.Seeds[0])
 	if err != nil || err2 != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// fetchIn holds the arguments of fetch.
+// fetchIn holds the arguments of the tool fetch.
 type fetchIn struct {
 	URL    string `json:"url" jsonschema:"an http or https URL"`
 	Form   string `json:"form,omitempty" jsonschema:"markdown (default) or text"`
@@ -34,14 +34,14 @@ type pageFacts struct {
 	Consent *said  `json:"consent,omitempty"`
 }
 
-// said holds a site's statements about uses of a page.
+// said holds what a site says about uses of a page.
 type said struct {
 	Says  string       `json:"says" jsonschema:"in words"`
 	Usage []sink.Usage `json:"usage,omitempty" jsonschema:"by use, such as train-ai"`
 	Terms *sink.Terms  `json:"terms,omitempty" jsonschema:"all statements, with the verdict for the purposes of the crawl"`
 }
 
-// fetchOut is the answer of fetch.
+// fetchOut is the result of the tool fetch.
 type fetchOut struct {
 	progress
 	pageFacts
@@ -49,20 +49,20 @@ type fetchOut struct {
 	Quoted *quoted `json:"quoted,omitempty"`
 }
 
-// quoted is the text of a page.
+// quoted holds the text of a page, and other words of its authors.
 type quoted struct {
 	Notice string `json:"notice"`
 	text.Facts
 	Text string `json:"text"`
 }
 
-// maxText limits the text in an answer, in bytes.
+// maxText limits the text in a result, in bytes.
 const maxText = 100_000
 
 // pageSettings are the settings of a job for one page.
 var pageSettings = map[string]any{"max-pages": 1, "depth": 0, "scope": "any", "text": true, "keep-links": true, "documents": true}
 
-// fetch reads a page.
+// fetch returns the text of a page, and facts about it.
 func (t *tools) fetch(ctx context.Context, in fetchIn) (out fetchOut, err error) {
 	if in.Form != "" && in.Form != "text" && in.Form != "markdown" {
 		return out, fmt.Errorf("form %q: want markdown or text", in.Form)
@@ -71,7 +71,7 @@ func (t *tools) fetch(ctx context.Context, in fetchIn) (out fetchOut, err error)
 	if r == nil || err != nil {
 		return out, err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	row, err := textOf(r)
 	if row == nil || err != nil {
 		out.State, out.Why = broken, "the answer has no text that can be read: see type and status"
@@ -96,14 +96,14 @@ func (t *tools) fetch(ctx context.Context, in fetchIn) (out fetchOut, err error)
 	return out, nil
 }
 
-// linksIn holds the arguments of links.
+// linksIn holds the arguments of the tool links.
 type linksIn struct {
 	URL    string `json:"url" jsonschema:"an http or https URL"`
 	From   int    `json:"from,omitempty" jsonschema:"links that were received before"`
 	MaxAge *int   `json:"max_age_s,omitempty" jsonschema:"seconds for which an answer is good enough to be shown again (3600)"`
 }
 
-// linksOut is the answer of links.
+// linksOut is the result of the tool links.
 type linksOut struct {
 	progress
 	pageFacts
@@ -111,7 +111,7 @@ type linksOut struct {
 	Quoted *quotedLinks `json:"quoted,omitempty"`
 }
 
-// quotedLinks holds links of a page.
+// quotedLinks holds the links of a page.
 type quotedLinks struct {
 	Notice string `json:"notice"`
 	Links  []link `json:"links"`
@@ -125,7 +125,7 @@ type link struct {
 	Fate string `json:"fate" jsonschema:"follow, or why a crawl of the host would not"`
 }
 
-// maxLinks limits the links in an answer.
+// maxLinks limits the number of links in a result.
 const maxLinks = 500
 
 // links lists the links of a page.
@@ -134,7 +134,7 @@ func (t *tools) links(ctx context.Context, in linksIn) (out linksOut, err error)
 	if r == nil || err != nil {
 		return out, err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	out.Quoted = &quotedLinks{Notice: quotedNotice, Links: []link{}}
 	for l, err := range r.Links() {
 		if err != nil {
@@ -156,7 +156,7 @@ func parse(address string) (weburl.URL, error) {
 	return u, err
 }
 
-// page requests a page, or uses a recent response, and returns its job. It is nil if there is no page: p has the reason.
+// page requests a page, or uses a recent response, and returns a reader of its job. Without a page, the reader is nil and p has the reason.
 func (t *tools) page(ctx context.Context, address string, maxAge *int, p *progress, facts *pageFacts) (*job.Reader, error) {
 	u, err := parse(address)
 	if err != nil {
@@ -178,8 +178,8 @@ func (t *tools) page(ctx context.Context, address string, maxAge *int, p *progre
 	return nil, r.Close()
 }
 
-// visit runs a job for one URL (see run), and returns a reader of the job and its last visit; earlier visits are redirects. Both are nil
-// if there is none: p has the reason.
+// visit runs a job for one URL (see run), and returns a reader of the job and its last visit; earlier visits are redirects. Without a
+// visit, both are nil and p has the reason.
 func (t *tools) visit(ctx context.Context, asked string, age time.Duration, q jobs.Request, p *progress) (r *job.Reader, last *sink.Record, err error) {
 	var info jobs.Info
 	if *p, info, err = t.run(ctx, asked, age, q); err != nil || p.State != done {
@@ -200,7 +200,7 @@ func (t *tools) visit(ctx context.Context, asked string, age time.Duration, q jo
 	return r, last, nil
 }
 
-// of sets the facts of a visit.
+// of sets the facts from a visit.
 func (f *pageFacts) of(v *sink.Record) {
 	f.URL, f.Status, f.Type = v.URL, v.Status, v.Type
 	if !v.Ended.IsZero() {
@@ -220,7 +220,7 @@ func (f *pageFacts) of(v *sink.Record) {
 	}
 }
 
-// judge sets the state from the outcome of a visit.
+// judge sets the state, and the reason for it, from the outcome of a visit.
 func (p *progress) judge(v *sink.Record) {
 	switch o := crawler.Outcome(v.Outcome); {
 	case (o == crawler.Fetched || o == crawler.Duplicate) && v.Status < 400:
@@ -247,7 +247,7 @@ func textOf(r *job.Reader) (*text.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // opened only for reading
 	var row *text.Row
 	err = eachText(f.SectionReader, func(x *text.Row) { row = x })
 	return row, err

@@ -15,27 +15,27 @@ import (
 	"github.com/amble-crawler/amble/job/export/text"
 )
 
-// searchIn holds the arguments of search.
+// searchIn holds the arguments of the tool search.
 type searchIn struct {
 	Job   string `json:"job" jsonschema:"a crawl: the job in the answer of crawl"`
 	Query string `json:"query" jsonschema:"words; pages that have more of them, and more often, come first"`
 	Limit int    `json:"limit,omitempty" jsonschema:"pages at most, 1 to 50 (10)"`
 }
 
-// searchOut is the answer of search.
+// searchOut is the result of the tool search.
 type searchOut struct {
 	Texts  int        `json:"texts" jsonschema:"pages of the crawl that have a text"`
 	Found  int        `json:"found" jsonschema:"of them, pages with at least one of the words"`
 	Quoted quotedHits `json:"quoted"`
 }
 
-// quotedHits holds the pages found.
+// quotedHits holds the pages that were found.
 type quotedHits struct {
 	Notice string `json:"notice"`
 	Hits   []hit  `json:"hits"`
 }
 
-// hit is a page found.
+// hit is a page that was found.
 type hit struct {
 	URL     string  `json:"url"`
 	Title   string  `json:"title"`
@@ -46,10 +46,10 @@ type hit struct {
 const (
 	defaultHits = 10
 	maxHits     = 50
-	excerptSize = 300 // bytes
+	excerptSize = 300 // maximum bytes of an excerpt
 )
 
-// search searches the texts of a job for the words of a query. It reads them once, and keeps only the best hits in memory.
+// search searches the texts of a job for the words of a query. It reads the texts once, and keeps only the best hits in memory.
 func (t *tools) search(_ context.Context, in searchIn) (out searchOut, err error) {
 	words := fields(in.Query)
 	switch {
@@ -67,12 +67,12 @@ func (t *tools) search(_ context.Context, in searchIn) (out searchOut, err error
 	if err != nil {
 		return out, err
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }() // opened only for reading
 	f, err := r.Open(job.TextName)
 	if err != nil {
 		return out, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // opened only for reading
 	out.Quoted = quotedHits{Notice: quotedNotice, Hits: []hit{}}
 	err = eachText(f.SectionReader, func(row *text.Row) {
 		out.Texts++
@@ -95,8 +95,8 @@ func fields(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 }
 
-// rate scores a page by the words that it contains. The score of a word grows with its frequency relative to the length of the text (as in
-// BM25 with k = 1.2 and b = 0.75 for a text of 500 words); a word in the title adds 2.
+// rate scores a page by the words of the query that it contains. The score of a word grows with its frequency relative to the length of the
+// text (as in BM25 with k = 1.2 and b = 0.75, if texts have 500 words on average); a word in the title adds 2.
 func rate(row *text.Row, words []string) hit {
 	counts, total := map[string]int{}, 0
 	for _, w := range fields(row.Text) {
@@ -117,10 +117,10 @@ func rate(row *text.Row, words []string) hit {
 	return h
 }
 
-// excerpt returns the part of a text around the first of the words.
+// excerpt returns the part of a text around the first occurrence of one of the words.
 func excerpt(s string, words []string) string {
 	low := strings.ToLower(s)
-	if len(low) != len(s) { // positions are in low
+	if len(low) != len(s) { // then positions in low are no positions in s
 		s = low
 	}
 	first := len(s)

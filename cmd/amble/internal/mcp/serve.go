@@ -12,10 +12,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Server is a server of the tools. It is safe for concurrent use.
+// Server serves the tools to agents. It is safe for concurrent use.
 type Server struct{ tools *sdk.Server }
 
-// Stdio serves one agent that writes to in and reads from out, until ctx ends, or in ends and all calls have returned.
+// Stdio serves one agent, which writes to in and reads from out. It ends when ctx ends, or after the end of in when all calls have
+// returned.
 func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	err := s.tools.Run(ctx, patient{&sdk.IOTransport{Reader: io.NopCloser(in), Writer: open{out}}})
 	if err != nil && ctx.Err() == nil {
@@ -24,14 +25,14 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// open is a writer whose Close does nothing.
+// open is a writer with a Close method that does nothing.
 type open struct{ io.Writer }
 
 // Close implements [io.Closer].
 func (open) Close() error { return nil }
 
-// patient is a transport that closes a connection only after the last response: the SDK would abandon running calls at the end of the
-// input.
+// patient is a transport that closes a connection only after the last response. Without it, the SDK abandons running calls at the end of
+// the input.
 type patient struct{ sdk.Transport }
 
 // Connect implements [sdk.Transport].
@@ -40,14 +41,14 @@ func (p patient) Connect(ctx context.Context) (sdk.Connection, error) {
 	return &patientConn{Connection: c, answered: make(chan struct{}, 1)}, err
 }
 
-// patientConn counts the calls without a response.
+// patientConn counts the calls that have no response yet.
 type patientConn struct {
 	sdk.Connection
 	calls    atomic.Int64
-	answered chan struct{} // holds an entry when calls has changed
+	answered chan struct{} // has an entry after calls has changed
 }
 
-// lastAnswers limits the time for responses after the end of the input. A single call waits less.
+// lastAnswers limits the time for the last responses after the end of the input. A single call takes less.
 const lastAnswers = 2 * patience
 
 // Read implements [sdk.Connection].
@@ -85,8 +86,8 @@ func (c *patientConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return err
 }
 
-// Handler serves agents over HTTP ("Streamable HTTP"), with a complete response to each request and without sessions. It does not
-// authenticate: callers must.
+// Handler serves agents over HTTP ("Streamable HTTP"): each request gets a complete response, and there are no sessions. It does not
+// authenticate agents: its caller must.
 func (s *Server) Handler() http.Handler {
 	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.tools }, &sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 }

@@ -1,5 +1,5 @@
-// Package monitor exports metrics of a cluster's node and of a server of its engine in the text format of Prometheus. No label contains
-// the name of a node, a host or a URL. docs/cluster.md explains each metric.
+// Package monitor exports the metrics of a node of a cluster, and of a server of the engine, in the text format of Prometheus. No label
+// contains the name of a node, a host or a URL. docs/cluster.md explains each metric.
 package monitor
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/cluster/work"
 )
 
-// Node counts a node's operations on its engine, and reads the state of the job. It is a prometheus.Collector. All methods are safe for
+// Node counts a node's calls to its engine, and reads the state of the job. It is a prometheus.Collector. All methods are safe for
 // concurrent use.
 type Node struct {
 	Name    string
@@ -28,7 +28,7 @@ type Node struct {
 	took                    prometheus.Histogram
 }
 
-// NewNode returns the numbers of a node.
+// NewNode returns the metrics of the node with this name.
 func NewNode(name string, w *work.Watcher) *Node {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
@@ -45,13 +45,13 @@ func NewNode(name string, w *work.Watcher) *Node {
 	}
 }
 
-// counted is an engine whose appends and messages are counted.
+// counted is an engine that counts appends and messages.
 type counted struct {
 	cluster.Engine
 	n *Node
 }
 
-// Count returns an engine that counts the writes to e.
+// Count returns an engine that passes calls on to e and counts its writes.
 func (n *Node) Count(e cluster.Engine) cluster.Engine { return counted{e, n} }
 
 // Append implements cluster.Engine.
@@ -78,7 +78,7 @@ func (c counted) Send(ctx context.Context, shard int, id string, offer []byte) e
 	return nil
 }
 
-// patience limits the time for the engine's answers when metrics or health are read.
+// patience limits the time that the engine may take to answer when metrics or health are read.
 const patience = 5 * time.Second
 
 // status returns the state of the job, and of this node in it.
@@ -97,8 +97,8 @@ func (n *Node) status() (*work.Summary, work.NodeSummary, error) {
 	return s, work.NodeSummary{}, nil
 }
 
-// Ready returns an error, in a sentence, if the node cannot work: its engine does not answer or stores nothing, or the engine has had no
-// sign of life from the node. A paused or finished job is not an error.
+// Ready returns an error, as a sentence, if the node cannot work: the engine does not answer or stores nothing, or it has no recent sign of
+// life of the node. It is not an error if the job is paused or over.
 func (n *Node) Ready() error {
 	s, me, err := n.status()
 	switch {
@@ -207,7 +207,7 @@ var (
 	sent     = describe("amble_engine_sent_messages_total", "Messages that this server has sent.")
 )
 
-// Handler returns a handler that writes these metrics, and those of the process.
+// Handler returns a handler that writes the metrics of the server, and those of the process.
 func (x Server) Handler() http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(x, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

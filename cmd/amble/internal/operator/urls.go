@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Seeds returns the seeds of a crawl: the arguments, or otherwise the urls of the job file, and the lines of the seed file. Without any,
-// it returns the seeds of the job that is resumed.
+// Seeds returns the seeds of a crawl: the arguments or, without any, the urls of the job file; and the lines of the seed file. If there are
+// none, it returns the seeds of the job that is resumed.
 func Seeds(o *keyflags.Origins, args []string, file string, stdin io.Reader) ([]weburl.URL, error) {
 	list := args
 	if len(list) == 0 {
@@ -33,8 +33,8 @@ func Seeds(o *keyflags.Origins, args []string, file string, stdin io.Reader) ([]
 	return URLs("seed", list)
 }
 
-// PerhapsSeeds returns the seeds of a crawl for commands that only ask about it: the arguments, or otherwise the urls of the job file, or
-// those of the job, and the lines of the seed file. There may be none.
+// PerhapsSeeds returns the seeds of a crawl for commands that make no crawl: the arguments or, without any, the urls of the job file or
+// those of the job; and the lines of the seed file. There may be none.
 func PerhapsSeeds(o *keyflags.Origins, args []string, file string, stdin io.Reader) ([]weburl.URL, error) {
 	list := args
 	for _, urls := range []func() []string{o.File().URLs, o.Job().URLs} {
@@ -61,7 +61,7 @@ func withLines(list []string, file string, stdin io.Reader) ([]string, error) {
 	return append(list[:len(list):len(list)], lines...), nil
 }
 
-// URL parses the URL argument of a command.
+// URL parses the URL argument of a command. what names the argument in errors.
 func URL(what, text string) (weburl.URL, error) {
 	urls, err := URLs(what, []string{text})
 	if err != nil {
@@ -70,7 +70,7 @@ func URL(what, text string) (weburl.URL, error) {
 	return urls[0], nil
 }
 
-// URLs parses URLs from the operator. The error names each invalid one.
+// URLs parses URLs given by the operator. The error names every invalid one.
 func URLs(what string, list []string) ([]weburl.URL, error) {
 	urls := make([]weburl.URL, 0, len(list))
 	var errs []error
@@ -85,7 +85,7 @@ func URLs(what string, list []string) ([]weburl.URL, error) {
 	return urls, errors.Join(errs...)
 }
 
-// Wrong returns a message about an invalid URL, given its parse error, with advice.
+// Wrong returns a message about an invalid URL, with advice. err is the error of parsing it.
 func Wrong(s string, err error) string {
 	switch weburl.ReasonOf(err) {
 	case weburl.ReasonCredentials:
@@ -115,7 +115,7 @@ func Texts(urls []weburl.URL) []string {
 	return res
 }
 
-// Lines reads the lines of a file that are neither blank nor comments; "-" is stdin.
+// Lines returns the lines of a file that are neither blank nor comments; "-" is stdin.
 func Lines(path string, stdin io.Reader) ([]string, error) {
 	b, err := File(path, stdin)
 	if err != nil {

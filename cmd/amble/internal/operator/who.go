@@ -1,4 +1,4 @@
-// Package operator reads the operator's input: the identity of the crawler, and URLs. Its errors name the fault and a correction.
+// Package operator reads the operator's input: the identity of the crawler, and URLs. Its errors say what is wrong and how to correct it.
 //
 // Reading order: who.go (the crawler's identity), urls.go (seeds, and files of them).
 package operator
@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Identity returns the crawler's identity for these URLs. The contact may be missing only if all URLs are on loopback.
+// Identity returns the crawler's identity for a crawl of these URLs. The contact may be missing only if all URLs are on loopback.
 func Identity(cfg *crawler.Config, urls []weburl.URL) (politeness.Identity, error) {
 	id := cfg.Identity()
 	alone := func(flag string, id politeness.Identity) error { return cli.UsageOf(flag+": ", id.Validate(true)) }
@@ -44,8 +44,8 @@ func PublicIdentity(cfg *crawler.Config) (politeness.Identity, error) {
 	return id, cli.UsageOf("--agent, --contact, --promises: ", id.Validate(false))
 }
 
-// RobotsName returns the crawler's name in robots.txt. If agent is a whole User-Agent header, the name is printed, because it may differ
-// from the expected one.
+// RobotsName returns the name by which robots.txt files know the crawler. If agent is a whole User-Agent header, it also prints the name,
+// which may not be the one that the operator expects.
 func RobotsName(errs io.Writer, agent string) (string, error) {
 	name := robots.ProductToken(agent)
 	product, _, _ := strings.Cut(agent, "/")

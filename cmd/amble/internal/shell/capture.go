@@ -10,14 +10,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Capture stores the responses of a crawl in memory. It is meant for a page or two, with their robots.txt. The zero Capture is empty; it
-// is safe for concurrent use.
+// Capture keeps the responses of a crawl in memory. It is meant for a page or two, with their robots.txt. The zero Capture is empty and
+// ready to use; it is safe for concurrent use.
 type Capture struct {
 	mu      sync.Mutex
 	answers map[weburl.URL]*fetcher.Recorded
 }
 
-// Add stores the response of p, if it was recorded (fetcher.Config.Record). It never fails; the error result matches
+// Add stores the response of p, if fetcher.Config.Record has recorded it. It never fails; it returns an error to match
 // crawler.Config.KeepRobots.
 func (c *Capture) Add(p *fetcher.Page) error {
 	if p == nil || p.Raw == nil {
@@ -33,7 +33,7 @@ func (c *Capture) Add(p *fetcher.Page) error {
 	return nil
 }
 
-// Apply makes c the configuration of a crawl of the captured responses, like job.Recording.Apply.
+// Apply changes cfg to a crawl that takes its responses from c, like job.Recording.Apply.
 func (c *Capture) Apply(cfg *crawler.Config) error {
 	f, err := fetcher.NewReplayer(cfg.Fetch, c.find)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// textWidth limits the characters of an element's text.
+// textWidth limits the number of characters that are shown of an element's text.
 const textWidth = 160
 
 func (p *prompt) page(context.Context, string) error {
@@ -40,7 +40,7 @@ func (p *prompt) page(context.Context, string) error {
 	return nil
 }
 
-// tree returns the page as a tree, or the reason why there is none.
+// tree returns the page as a tree of elements, or an error if it has none.
 func (p *prompt) tree() (*html.Node, error) {
 	tree, err := p.visit.Tree()
 	if err == nil && tree == nil {
@@ -74,7 +74,7 @@ func (p *prompt) css(_ context.Context, selector string) error {
 	return nil
 }
 
-// tag returns an element's name with the attributes that selectors use.
+// tag formats an element as a start tag with the attributes that selectors often use.
 func tag(n *html.Node) string {
 	var b strings.Builder
 	b.WriteString(n.Data)
@@ -166,7 +166,7 @@ func (p *prompt) links(_ context.Context, text string) error {
 	return nil
 }
 
-// address returns the URL of a link, or the invalid reference, without a password.
+// address returns the URL of a link, or an invalid reference, without a password.
 func address(l *crawler.Link) string {
 	if l.URL.IsZero() {
 		return weburl.Redact(l.Ref)
@@ -201,7 +201,7 @@ func (p *prompt) rule(ctx context.Context, text string) error {
 	return nil
 }
 
-// explain describes the verdict of a robots.txt about a URL.
+// explain describes what a robots.txt says about a URL.
 func explain(u weburl.URL, info *politeness.OriginInfo) string {
 	policy := info.Statuses.ForStatus(info.Source.Status)
 	if policy != robots.Obey || info.Group == nil {

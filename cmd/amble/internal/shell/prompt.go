@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// prompt executes lines for one page after the other.
+// prompt executes the lines for one page at a time.
 type prompt struct {
 	*Shell
 	visit  *crawler.Visit
@@ -23,12 +23,12 @@ type prompt struct {
 	client *fetcher.Client // client of the offline crawl
 
 	greeted bool
-	next    weburl.URL // the next page; zero: none
+	next    weburl.URL // page that a line has named to be shown next; zero: none
 	wrong   int
-	failed  error // error of In or Out
+	failed  error // error of reading lines or of Out
 }
 
-// command describes a command word.
+// command is a command word of the prompt.
 type command struct {
 	name, args, help string
 	run              func(p *prompt, ctx context.Context, rest string) error
@@ -60,7 +60,7 @@ func Names() (names []string) {
 	return names
 }
 
-// run executes lines until they end or name another page.
+// run executes lines until there are no more, or a line names another page.
 func (p *prompt) run(ctx context.Context) {
 	for p.next.IsZero() && p.failed == nil && ctx.Err() == nil {
 		line, err := p.In.ReadLine()
@@ -81,7 +81,7 @@ func (p *prompt) run(ctx context.Context) {
 	}
 }
 
-// do executes one line. The error describes a fault of the line.
+// do executes one line. The error says what is wrong with the line.
 func (p *prompt) do(ctx context.Context, word, rest string) error {
 	if word == "" || strings.HasPrefix(word, "#") {
 		return nil
@@ -108,7 +108,7 @@ func (p *prompt) print(line string) {
 	}
 }
 
-// most calls f for the results to show, out of n.
+// most calls f for the first of n results, as many as are shown.
 func (p *prompt) most(n int, f func(i int)) {
 	shown := n
 	if p.Most > 0 {

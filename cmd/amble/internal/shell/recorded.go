@@ -12,9 +12,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Open makes the Shell use a recording: a job directory with an archive, or a WARC file, read with the crawl of config. It returns the
-// first page: the named one, otherwise the job's first seed, or the first page of the file. Call done at the end, even after an error; it
-// may be nil.
+// Open makes the Shell use a recording: a job directory with an archive, or a WARC file. A WARC file is read with the settings that config
+// returns. Open returns the first page: the named one, otherwise the job's first seed or the first page of the file. Call done at the end,
+// even after an error; it may be nil.
 func (s *Shell) Open(name, page string, config func() (crawler.Config, error)) (u weburl.URL, done func() error, err error) {
 	if _, err := os.Stat(name); err != nil {
 		return u, nil, cli.Usage("%s: %w (a page on the web is given in full, as in https://site.to.crawl/)", name, cli.Cause(err))
@@ -44,7 +44,7 @@ func (s *Shell) Open(name, page string, config func() (crawler.Config, error)) (
 	return u, rec.Close, err
 }
 
-// as configures the Shell's crawl like the job in dir.
+// as sets the Shell's crawl to the settings of the job in dir.
 func (s *Shell) as(dir string) error {
 	r, err := job.Read(dir)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Shell) as(dir string) error {
 	return errors.Join(err, r.Close())
 }
 
-// firstPage returns the first URL of a recording that is not a robots.txt, "" if there is none.
+// firstPage returns the first URL of a recording that is not that of a robots.txt, "" if there is none.
 func firstPage(rec *job.Recording) (string, error) {
 	for url, err := range rec.URLs() {
 		if err != nil || !strings.HasSuffix(url, "/robots.txt") {

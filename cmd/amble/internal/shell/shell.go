@@ -14,29 +14,29 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Shell shows pages. Its fields are not changed while it runs.
+// Shell shows pages at a prompt. Its fields must not change while it runs.
 type Shell struct {
-	// Crawl is the configuration with which pages are read. Its outputs are not used.
+	// Crawl is the configuration with which pages are read. Its sinks and other outputs are not used.
 	Crawl crawler.Config
-	Seeds []weburl.URL // seeds of that crawl, for its scope
-	// Offline makes a configuration take all responses from a recording: job.Recording.Apply, or Capture.Apply.
+	Seeds []weburl.URL // seeds of the crawl, which set its scope
+	// Offline changes a configuration so that all responses come from a recording: job.Recording.Apply or Capture.Apply.
 	Offline func(*crawler.Config) error
 
 	In   Lines
 	Out  io.Writer // for output of commands
-	Errs io.Writer // for errors in lines
+	Errs io.Writer // for errors about lines
 	Most int       // maximum number of results shown per command; 0: all
 	// Greet shows the first page before any line is read.
 	Greet bool
 }
 
-// Lines supplies input lines. The error is io.EOF after the last.
+// Lines supplies the input, line by line. After the last line it returns io.EOF.
 type Lines interface{ ReadLine() (string, error) }
 
-// PageError reports a URL without a page to show.
+// PageError is the error for a URL that has no page to show.
 type PageError struct {
 	URL    weburl.URL
-	Record *sink.Record // nil if nothing is known about the URL
+	Record *sink.Record // record of the visit; nil if nothing is known about the URL
 }
 
 func (e *PageError) Error() string {
@@ -51,7 +51,7 @@ func (e *PageError) Error() string {
 	return e.Record.URL + ": " + strings.Join(facts, ", ")
 }
 
-// Run shows the page at u, and executes lines until they end, or "quit". wrong is the number of failed lines, which are reported on Errs.
+// Run shows the page at u, and executes lines until they end or "quit". wrong is the number of lines that failed; Errs has their errors.
 // The error is a *[PageError], or concerns the configuration or Out.
 func (s *Shell) Run(ctx context.Context, u weburl.URL) (wrong int, err error) {
 	p := &prompt{Shell: s}
@@ -76,13 +76,13 @@ func (s *Shell) config(u weburl.URL) (crawler.Config, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Scope.Custom, c.Hosts = scope, nil // includes the rules of Hosts; their other settings do not matter offline
+	c.Scope.Custom, c.Hosts = scope, nil // scope includes the rules of Hosts; other settings of Hosts do not matter offline
 	c.Concurrency, c.Limits.Pages, c.Limits.Depth, c.Limits.PagesPerHost = 1, 1, crawler.Unlimited, 0
 	c.Seeds, c.Since, c.Sinks, c.Frontier, c.Trace, c.KeepRobots, c.AtCommit = nil, nil, nil, nil, nil, nil, nil
 	return c, s.Offline(&c)
 }
 
-// look reads the page at u and returns the record of its visit.
+// look reads the page at u and returns the record of the visit.
 func (s *Shell) look(ctx context.Context, u weburl.URL) (*sink.Record, error) {
 	c, err := s.config(u)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Shell) look(ctx context.Context, u weburl.URL) (*sink.Record, error) {
 	return last.r, nil
 }
 
-// stopAt ends the crawl when it has found the page.
+// stopAt is a handler that ends the crawl when the page is found.
 func stopAt(v *crawler.Visit) error {
 	if v.Outcome == crawler.Redirected {
 		return nil
@@ -114,7 +114,7 @@ func stopAt(v *crawler.Visit) error {
 	return crawler.Stop
 }
 
-// recordOf is a sink that keeps the last record.
+// recordOf is a sink that keeps only the last record.
 type recordOf struct {
 	sink.Base
 	r *sink.Record
@@ -129,7 +129,7 @@ func (*recordOf) Sync(_ context.Context) (int64, error) { return 0, nil }
 func (*recordOf) Restore(context.Context, int64) error  { return nil }
 func (*recordOf) Close(_ context.Context) error         { return nil }
 
-// show executes lines for the page at u, which can be shown.
+// show executes lines for the page at u, once look has found it.
 func (p *prompt) show(ctx context.Context, u weburl.URL) error {
 	c, err := p.config(u)
 	if err != nil {
@@ -139,7 +139,7 @@ func (p *prompt) show(ctx context.Context, u weburl.URL) error {
 	c.Handler = crawler.HandlerFunc(func(ctx context.Context, v *crawler.Visit) error {
 		if v.Outcome == crawler.Fetched {
 			p.visit, p.client = v, &fetcher.Client{Gate: crawl.Gate(), Fetcher: c.Fetcher}
-			p.scope, _ = c.Scope.Custom.(*crawler.SeedScope) // set by config
+			p.scope, _ = c.Scope.Custom.(*crawler.SeedScope) // config has set it
 			if p.Greet && !p.greeted {
 				p.greeted, _ = true, p.page(ctx, "")
 				p.print("help lists what can be tried here; nothing is requested")
@@ -155,7 +155,7 @@ func (p *prompt) show(ctx context.Context, u weburl.URL) error {
 	return errors.Join(err, p.failed)
 }
 
-// oneLine returns text with white space collapsed, cut to most characters.
+// oneLine returns text with white space collapsed, cut after most characters.
 func oneLine(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	for i := range text {

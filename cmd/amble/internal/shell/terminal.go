@@ -13,7 +13,7 @@ import (
 // promptText is the prompt for interactive input.
 const promptText = "amble> "
 
-// LinesOf returns the lines of r.
+// LinesOf returns the lines of r as input, without a prompt.
 func LinesOf(r io.Reader) Lines {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, 1<<20)
@@ -33,7 +33,7 @@ func (l plainLines) ReadLine() (string, error) {
 	return "", io.EOF
 }
 
-// Prompted returns the lines of r, with a prompt on out before each, for terminals without control sequences.
+// Prompted returns the lines of r as input, and prints a prompt to out before each. It is for terminals without control sequences.
 func Prompted(r io.Reader, out io.Writer) Lines { return promptedLines{LinesOf(r), out} }
 
 type promptedLines struct {
@@ -54,11 +54,11 @@ type Terminal struct {
 	in   *os.File
 	t    *term.Terminal
 	mu   sync.Mutex
-	was  *term.State // state before editing, while a line is edited
+	was  *term.State // state of the terminal before editing; nil while no line is edited
 	left bool
 }
 
-// NewTerminal returns the Terminal of a process: in and out are the same one.
+// NewTerminal returns the Terminal of a process. in and out must be the same terminal.
 func NewTerminal(in *os.File, out io.Writer) *Terminal {
 	t := &Terminal{in: in, t: term.NewTerminal(struct {
 		io.Reader
@@ -68,7 +68,7 @@ func NewTerminal(in *os.File, out io.Writer) *Terminal {
 	return t
 }
 
-// ReadLine implements Lines. Ctrl-C and Ctrl-D end the lines.
+// ReadLine implements Lines. Ctrl-C and Ctrl-D end the input.
 func (t *Terminal) ReadLine() (string, error) {
 	if err := t.edit(); err != nil {
 		return "", err
@@ -84,13 +84,13 @@ func (t *Terminal) edit() (err error) {
 		return io.EOF
 	}
 	if width, height, err := term.GetSize(int(t.in.Fd())); err == nil && width > 0 {
-		_ = t.t.SetSize(width, height) // it writes nothing before the prompt
+		_ = t.t.SetSize(width, height) // SetSize writes nothing before the prompt
 	}
 	t.was, err = term.MakeRaw(int(t.in.Fd()))
 	return err
 }
 
-// Restore restores the terminal's state. It may be called at any time.
+// Restore restores the terminal to its state before editing. It may be called at any time.
 func (t *Terminal) Restore() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,7 +100,7 @@ func (t *Terminal) Restore() {
 	}
 }
 
-// Leave restores the terminal for good: no more lines are read.
+// Leave restores the terminal for good: no more lines can be read.
 func (t *Terminal) Leave() {
 	t.Restore()
 	t.mu.Lock()
@@ -108,7 +108,7 @@ func (t *Terminal) Leave() {
 	t.left = true
 }
 
-// complete completes the first word of a line.
+// complete completes the command word at the beginning of a line.
 func complete(line string, pos int, key rune) (string, int, bool) {
 	if key != '\t' || strings.Contains(line[:pos], " ") {
 		return "", 0, false

@@ -10,16 +10,16 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// lines summarizes the ledger's lines about hosts with URLs left.
+// lines is a summary of the ledger's lines about hosts with URLs left.
 type lines struct {
 	hosts   map[string]hostLines
-	open    map[request]string // host of each request without an end
-	run     string             // of the last process
+	open    map[request]string // host of each request that has no end yet
+	run     string             // run of the last process
 	took    time.Duration
 	answers int
 }
 
-// request identifies a request: the run of the process, and its number in the run.
+// request identifies a request by the run of its process and its number in that run.
 type request struct {
 	run string
 	id  uint64
@@ -28,16 +28,16 @@ type request struct {
 type hostLines struct {
 	addr     string
 	requests int
-	open     int    // requests of the last process that have not ended
+	open     int    // number of requests of the last process without an end
 	trouble  string // error of the last request
-	by       string // the other crawl that the last request waited for
-	others   bool   // it waited for another crawl
+	by       string // name of the other crawl for which the last request waited
+	others   bool   // whether the last request waited for another crawl
 }
 
-// maxOpen limits the requests without an end in memory.
+// maxOpen limits the number of requests without an end that are kept in memory.
 const maxOpen = 100_000
 
-// read reads the ledger and the visits.
+// read reads the ledger and the visits, and counts requests, outcomes and pages.
 func (s *Status) read(r *job.Reader, hosts map[string]*Host) (*lines, error) {
 	l := &lines{hosts: map[string]hostLines{}, open: map[request]string{}}
 	err := r.Follow().Poll(func(e *ledger.Entry) {
@@ -52,7 +52,7 @@ func (s *Status) read(r *job.Reader, hosts map[string]*Host) (*lines, error) {
 		}
 	})
 	if s.State != Running {
-		return l, err // requests in flight were cut off
+		return l, err // without a process, no request is in flight
 	}
 	for id, host := range l.open {
 		if h := l.hosts[host]; id.run == l.run {
@@ -111,5 +111,5 @@ func trouble(e *ledger.Entry) string {
 	return ""
 }
 
-// service returns the mean time of an answer.
+// service returns the mean response time.
 func (l *lines) service() time.Duration { return l.took / time.Duration(max(1, l.answers)) }

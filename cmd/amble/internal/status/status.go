@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// maxHosts limits the hosts with URLs left that are examined one by one.
+// maxHosts limits the number of hosts with URLs left that are examined one by one.
 const maxHosts = 100_000
 
 // States of a job.
@@ -40,7 +40,7 @@ type Status struct {
 	Runs    int            `json:"runs"`
 	PID     int            `json:"pid"`
 	Machine string         `json:"machine"`
-	// Collected names the cluster job from which this one was collected: only the cluster job can be resumed.
+	// Collected names the cluster job from which this job was collected. Only that cluster job can be resumed.
 	Collected string         `json:"collected,omitempty"`
 	Pages     int            `json:"pages"`
 	Requests  int            `json:"requests"`
@@ -48,13 +48,13 @@ type Status struct {
 	Left      int            `json:"left"`  // URLs in the queue
 	Retry     int            `json:"retry"` // of Left, URLs that have failed before
 	Hosts     int            `json:"hosts"` // hosts with URLs left
-	// Least is the minimum time for the URLs left, in seconds, and By what determines it: a host, an address or --rate. Limits of the
-	// crawl and URLs still to be found are not taken into account.
+	// Least is the minimum time for the URLs left, in seconds. By is what determines it: a host, an address or --rate. Both ignore limits of
+	// the crawl, and URLs that are still to be found.
 	Least   float64 `json:"least_s"`
 	By      string  `json:"by,omitempty"`
 	Waiting []Host  `json:"waiting"` // sorted by remaining time, longest first
 	Note    string  `json:"note,omitempty"`
-	// Space describes how much more the crawl may write, unless nothing is left. SpaceLasts is the time in seconds until it reaches a
+	// Space describes how much more the crawl may write; nil if no URLs are left. SpaceLasts is the time in seconds until the crawl reaches a
 	// limit at its average rate, 0 if that is unknown.
 	Space      *job.Space `json:"space,omitempty"`
 	SpaceLasts float64    `json:"space_lasts_s,omitempty"`
@@ -69,20 +69,20 @@ type Host struct {
 	Retry    int       `json:"retry,omitempty"`  // of Left, URLs that have failed before
 	Requests int       `json:"requests"`         // requests made so far
 	Waits    string    `json:"waits,omitempty"`  // a clause of the ledger, or one of the constants below; "" if the host may be requested
-	Until    time.Time `json:"until,omitzero"`   // end of Waits, if it is known
-	Detail   string    `json:"detail,omitempty"` // detail of Waits; for "shared" the other crawl that the last request waited for
+	Until    time.Time `json:"until,omitzero"`   // end of the wait, if known
+	Detail   string    `json:"detail,omitempty"` // more about Waits; for "shared", the other crawl for which the last request waited
 	Delay    float64   `json:"delay_s"`          // delay in force
 	Clause   string    `json:"delay_clause"`
-	Trouble  string    `json:"trouble,omitempty"` // an error or a status of its last request
-	Least    float64   `json:"least_s"`           // minimum time for Left
+	Trouble  string    `json:"trouble,omitempty"` // error or status of the last request, if it failed
+	Least    float64   `json:"least_s"`           // minimum time for Left, in seconds
 }
 
-// Causes of waiting besides the clauses of the ledger.
+// Values of Host.Waits besides the clauses of the ledger.
 const (
 	InFlight = "in_flight" // a request is in flight
-	GivenUp  = "given_up"  // it will not be requested again; Detail is the reason
+	GivenUp  = "given_up"  // the host will not be requested again; Detail is the reason
 	Retry    = "retry"     // a failed URL waits for its next attempt
-	Turn     = "turn"      // it waits for other hosts, such as those at its address
+	Turn     = "turn"      // the host waits for other hosts, such as those at the same address
 )
 
 // Of returns the status of a job. Errors come from the job's files.
@@ -113,7 +113,7 @@ func Of(r *job.Reader, now time.Time) (*Status, error) {
 	return s, s.judge(r, now, hosts, lines)
 }
 
-// measure determines how much more the crawl may write, and how long that lasts. An error becomes a note.
+// measure sets Space and SpaceLasts. An error becomes a note.
 func (s *Status) measure(r *job.Reader) {
 	space, err := r.Space()
 	if err != nil {
@@ -135,7 +135,7 @@ func stateOf(r *job.Reader, m *job.Manifest) string {
 	return Stopped
 }
 
-// queue reads the hosts with URLs left.
+// queue reads from the queue which hosts have URLs left.
 func (s *Status) queue(r *job.Reader) (map[string]*Host, error) {
 	hosts := map[string]*Host{}
 	_, _, err := r.Queue(func(c disk.HostCount) error {
@@ -156,7 +156,7 @@ func (s *Status) queue(r *job.Reader) (map[string]*Host, error) {
 	return hosts, err
 }
 
-// judge determines what each host waits for, and the minimum time for the rest.
+// judge determines what each host waits for, and the minimum time for all URLs left.
 func (s *Status) judge(r *job.Reader, now time.Time, hosts map[string]*Host, l *lines) error {
 	c, err := r.Config()
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *Status) judge(r *job.Reader, now time.Time, hosts map[string]*Host, l *
 	}
 	p := &c.Crawl.Politeness
 	rest := addressRests{}
-	at := map[string]int{} // number of hosts at each address
+	at := map[string]int{} // number of hosts, by address
 	for name, h := range hosts {
 		info := states(name)
 		h.judge(now, &info, l.hosts[name], p.Hours)
@@ -200,7 +200,7 @@ func (s *Status) judge(r *job.Reader, now time.Time, hosts map[string]*Host, l *
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// judge determines what the host waits for. Until initially holds the queue's value.
+// judge determines what the host waits for. Before the call, Until has the time from the queue.
 func (h *Host) judge(now time.Time, info *politeness.HostInfo, seen hostLines, hours politeness.Hours) {
 	queued := h.Until
 	h.Requests, h.Trouble = seen.requests, seen.trouble
@@ -215,7 +215,7 @@ func (h *Host) judge(now time.Time, info *politeness.HostInfo, seen hostLines, h
 		h.Waits, h.Until = ledger.ClauseQuiet, opens
 	case info.NotBefore.After(now):
 		h.Waits, h.Until = info.Waits, info.NotBefore
-	case queued.After(now): // the ledger does not have the reason
+	case queued.After(now): // only the queue knows of this wait
 		h.Waits, h.Until = Turn, queued
 		switch {
 		case h.Retry == h.Left:
@@ -226,7 +226,7 @@ func (h *Host) judge(now time.Time, info *politeness.HostInfo, seen hostLines, h
 	}
 }
 
-// opening returns from when requests may be made, by the hours of the crawl.
+// opening returns the first time, not before now, at which the hours of the crawl allow requests.
 func opening(hours politeness.Hours, now time.Time) time.Time {
 	if len(hours) == 0 {
 		return now
@@ -245,7 +245,7 @@ func opening(hours politeness.Hours, now time.Time) time.Time {
 	return now
 }
 
-// addressRests holds, by address, the host whose last request determines how long a shared address rests.
+// addressRests maps an address to the host whose last request determines how long the address rests.
 type addressRests map[string]*Host
 
 func (a addressRests) add(addr string, h *Host) {
@@ -263,5 +263,5 @@ func (a addressRests) hold(addr string, h *Host) {
 	}
 }
 
-// Sorted returns the outcomes by frequency, the most frequent first.
+// Sorted returns the outcomes, the most frequent first.
 func (s *Status) Sorted() []string { return cli.ByCount(s.Outcomes) }

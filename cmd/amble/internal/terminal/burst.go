@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// A single line is written at once. If lines arrive in quick succession, the first is written at once and the others
-// together, after burstPause or when burstSize bytes have arrived.
+// A line after a pause is written at once. Lines that follow it in quick succession are written together, after burstPause or when they
+// reach burstSize bytes.
 const (
 	burstPause = 20 * time.Millisecond
 	burstSize  = 32 << 10
 )
 
-// Burst writes lines to w, combined if many arrive: a crawl of thousands of URLs per second makes a few dozen system calls for its output.
+// Burst writes lines to w, many at once if they arrive quickly: for thousands of URLs per second, it makes a few dozen system calls.
 type Burst struct {
 	w io.Writer
 
@@ -27,7 +27,7 @@ type Burst struct {
 // NewBurst returns a Burst that writes to w.
 func NewBurst(w io.Writer) *Burst { return &Burst{w: w} }
 
-// Write implements io.Writer. The error may belong to earlier lines.
+// Write implements io.Writer. The error may be that of writing earlier lines.
 func (b *Burst) Write(line []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,7 +59,7 @@ func (b *Burst) flushNow() {
 	b.flush()
 }
 
-// Close writes the buffered lines and returns the first error.
+// Close writes the buffered lines and returns the first error of any write.
 func (b *Burst) Close() error {
 	b.flushNow()
 	return b.err

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Fold wraps lines that are wider than the terminal at words. Continuation lines are aligned with the last column of the line if that
-// begins in the first two thirds of the width, otherwise with its beginning. A word that fits on no line, such as a URL, stays whole. A
-// line without an end, or that moves the cursor, is unchanged.
+// Fold wraps lines at words if they are wider than the terminal. Continuation lines are aligned with the last text column of the line if
+// this column begins in the first two thirds of the width, otherwise with the line's beginning. A word that is longer than a line, such as
+// a URL, stays whole. Fold does not change an unfinished line, or one that moves the cursor.
 func Fold(text []byte, columns int) []byte {
 	var out []byte
 	for line := range bytes.Lines(text) {
@@ -20,7 +20,7 @@ func Fold(text []byte, columns int) []byte {
 	return out
 }
 
-// foldLine wraps a line without its line end.
+// foldLine wraps one line, given without its line end.
 func foldLine(line string, columns int) string {
 	begin := len(line) - len(strings.TrimLeft(line, " "))
 	hang, body := begin+2, begin
@@ -53,8 +53,9 @@ func foldLine(line string, columns int) string {
 	return b.String()
 }
 
-// Shorten shortens a URL to the given number of columns. It omits, as needed, first the scheme, and the host unless host is set; then the
-// part shared with an earlier URL of its host, up to their last common folder; and then the end, or the middle if there is no shared part.
+// Shorten shortens a URL to the given number of columns. It omits as much as needed: first the scheme and, unless host is set, the host;
+// then the part shared with an earlier URL of this host, up to the last common folder; and then the end, or the middle if there is no
+// shared part.
 func Shorten(url, earlier string, host bool, columns int) string {
 	if Width(url) <= columns {
 		return url
@@ -89,7 +90,7 @@ func Shorten(url, earlier string, host bool, columns int) string {
 	return Row{{Text: name + path}}.Text(columns, false)
 }
 
-// SplitURL returns the host of a URL, with its port, and the rest after it.
+// SplitURL returns the host of a URL with its port, and the part of the URL after them.
 func SplitURL(url string) (host, rest string) {
 	_, rest, _ = strings.Cut(url, "://")
 	i := strings.IndexByte(rest, '/')

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Style is a style of text. It only repeats information in the text: without colour nothing is lost.
+// Style is a style of text. It only repeats what the text says, so nothing is lost without colour.
 type Style string
 
 // The styles, as SGR parameters.
@@ -30,16 +30,16 @@ type Span struct {
 	Style Style
 }
 
-// Row is a line.
+// Row is a line of styled text.
 type Row []Span
 
-// ellipsis marks a truncated line. It is ASCII, which every terminal supports.
+// ellipsis marks a truncated line. It is ASCII, because every terminal can show that.
 const ellipsis = "..."
 
-// Whole returns the row without an end of line, however long it is.
+// Whole returns the row at its full length, without a line end.
 func (r Row) Whole(color bool) string { return r.Text(math.MaxInt, color) }
 
-// Text returns the row in at most the given number of columns, without a line end.
+// Text returns the row, truncated to the given number of columns, without a line end.
 func (r Row) Text(columns int, color bool) string {
 	room, mark := max(0, columns), ""
 	if r.Columns() > room {
@@ -62,7 +62,7 @@ func (r Row) Text(columns int, color bool) string {
 	return b.String() + mark
 }
 
-// Columns returns the number of columns of the row if it is not cut.
+// Columns returns the number of columns of the whole row.
 func (r Row) Columns() (n int) {
 	for _, span := range r {
 		n += Width(cli.Printable(span.Text))
@@ -70,7 +70,7 @@ func (r Row) Columns() (n int) {
 	return n
 }
 
-// Width returns the number of columns that printable text takes.
+// Width returns the number of columns that printable text takes up.
 func Width(s string) (n int) {
 	for _, r := range s {
 		n += runeWidth(r)
@@ -78,7 +78,7 @@ func Width(s string) (n int) {
 	return n
 }
 
-// runeWidth returns the number of columns of a character: 0 for a combining one, 2 for a wide one such as Chinese.
+// runeWidth returns the number of columns that a character takes up: 0 for a combining one, 2 for a wide one such as Chinese.
 func runeWidth(r rune) int {
 	switch {
 	case r < 0x300:
@@ -105,7 +105,7 @@ func fit(s string, columns int) (string, int) {
 	return s, used
 }
 
-// Left returns text in a field of this many columns, cut to it if it is longer.
+// Left returns text at the left of a field with this many columns. Longer text is cut.
 func Left(text string, columns int) string {
 	text = cli.Printable(text)
 	if Width(text) > columns {
@@ -115,13 +115,13 @@ func Left(text string, columns int) string {
 	return text + strings.Repeat(" ", max(0, columns-Width(text)))
 }
 
-// Right returns text at the right end of a field of this many columns. Longer text is not cut.
+// Right returns text at the right of a field with this many columns. Longer text is not cut.
 func Right(text string, columns int) string {
 	return strings.Repeat(" ", max(0, columns-Width(text))) + text
 }
 
-// Wrap arranges facts in at most the given number of rows, separated by two blanks. The last row may be too long and is truncated later.
-// Facts are in order of importance.
+// Wrap arranges facts, in order of importance, in at most the given number of rows. Two blanks separate facts. The last row may be too
+// long: it is truncated later.
 func Wrap(facts []Span, columns, rows int) []Row {
 	var all []Row
 	used := 0

@@ -1,5 +1,5 @@
-// Package terminal lays out output on a terminal: lines of results, logs and notes, and below them, as the last lines of the screen, a
-// status that is redrawn in place. It is independent of crawls: package cmd/amble/internal/view provides the lines.
+// Package terminal lays out output on a terminal: lines of results, logs and notes, and a status in the last lines of the screen, which is
+// redrawn in place. It knows nothing of crawls: package cmd/amble/internal/view provides the lines.
 //
 // Reading order: terminal.go (the screen), row.go (styled text that fits a width), burst.go (many lines, few writes).
 package terminal
@@ -20,21 +20,22 @@ import (
 // DefaultColumns is the assumed width of a terminal that does not report one.
 const DefaultColumns = 80
 
-// Screen receives messages for a person, line by line. If it is live, its last lines are a status. Its methods may be called concurrently.
+// Screen receives messages for a person, line by line. If it is live, it shows a status in its last lines. Its methods may be called
+// concurrently.
 type Screen struct {
 	columns func() int
 	color   bool
 
 	mu     sync.Mutex
 	w      io.Writer
-	live   bool  // a status may be shown
-	status []Row // rows to show
-	drawn  []int // widths in columns of the status lines on the screen
+	live   bool  // whether a status is shown
+	status []Row // rows of the status
+	drawn  []int // widths of the status lines that are on the screen, in columns
 	last   string
-	cut    bool // the last line above the status is incomplete
+	cut    bool // whether the last line above the status is incomplete
 }
 
-// NewScreen returns a screen on w. Its status is shown only if it is live.
+// NewScreen returns a screen that writes to w. It shows a status only if live is set.
 func NewScreen(w io.Writer, live, color bool) *Screen {
 	return &Screen{w: w, live: live, color: color, columns: Columns(w)}
 }
@@ -58,17 +59,17 @@ func Columns(w io.Writer) func() int {
 	}
 }
 
-// Live reports whether the screen shows a status.
+// Live reports whether the screen can show a status.
 func (s *Screen) Live() bool { return s.live }
 
-// Columns returns the present width of the screen.
+// Columns returns the present width of the screen, in columns.
 func (s *Screen) Columns() int { return s.columns() }
 
 // Color reports whether the screen has colour.
 func (s *Screen) Color() bool { return s.color }
 
-// Write implements io.Writer. Text appears above the status. It cannot control the terminal: control characters other than line ends and
-// tabs are escaped, as are invisible characters.
+// Write implements io.Writer. The text appears above the status. It cannot control the terminal: invisible characters, and control
+// characters other than line ends and tabs, are escaped.
 func (s *Screen) Write(b []byte) (int, error) {
 	if err := s.put(s.w, s.fold(hidden.Escape(plain(b)))); err != nil {
 		return 0, err
@@ -76,7 +77,7 @@ func (s *Screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// fold wraps lines at words if the screen is a terminal.
+// fold wraps lines of text at words if the screen is a terminal.
 func (s *Screen) fold(text []byte) []byte {
 	if !Is(s.w) {
 		return text
@@ -101,14 +102,14 @@ func plain(b []byte) []byte {
 	return out
 }
 
-// Print writes text above the status, with the first line in bold if there is colour.
+// Print writes text above the status. If the screen has colour, the first line is bold.
 func (s *Screen) Print(text string) {
 	first, rest, _ := strings.Cut(text, "\n")
 	b := Row{{Text: first, Style: Bold}}.Whole(s.color) + "\n"
 	_ = s.put(s.w, append([]byte(b), s.fold(hidden.Escape(plain([]byte(rest))))...)) // if the terminal is gone, the error cannot be shown
 }
 
-// Share returns a writer to w that writes above the status, if w is the terminal with the status.
+// Share returns a writer to w. If w is the terminal with the status, text appears above the status.
 func (s *Screen) Share(w io.Writer) io.Writer {
 	if s.live && sameFile(s.w, w) {
 		return above{s, w}
@@ -127,7 +128,7 @@ func sameFile(a, b io.Writer) bool {
 	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// above is another writer to the terminal of a screen.
+// above writes to the terminal of a screen, above the status.
 type above struct {
 	s *Screen
 	w io.Writer
@@ -141,7 +142,7 @@ func (a above) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// put replaces the status with text and the status below it, in one write: removing the status first would flicker.
+// put writes text in the place of the status, and the status below it, all in one write: to remove the status first would make it flicker.
 func (s *Screen) put(w io.Writer, text []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +158,7 @@ func (s *Screen) put(w io.Writer, text []byte) error {
 	return err
 }
 
-// Status replaces the status by these rows, each truncated to the width of the terminal. Without rows the status disappears.
+// Status replaces the status with these rows, truncated to the width of the terminal. Without rows there is no status.
 func (s *Screen) Status(rows ...Row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,8 +171,8 @@ func (s *Screen) Status(rows ...Row) {
 	_, _ = s.w.Write(b.Bytes()) // if the terminal is gone, the error cannot be shown
 }
 
-// Leave removes the status, unless another goroutine is writing, perhaps to a terminal that hangs. It is for a process that exits
-// immediately.
+// Leave removes the status, for a process that exits immediately. It does nothing while another goroutine writes, since the terminal may
+// hang.
 func (s *Screen) Leave() {
 	if !s.mu.TryLock() {
 		return
@@ -192,7 +193,7 @@ func (s *Screen) erase(b *bytes.Buffer) {
 	}
 }
 
-// home moves the cursor to the start of the status. A terminal that has become narrower has wrapped its lines.
+// home moves the cursor to the start of the status. If the terminal has become narrower, it has wrapped the status lines.
 func (s *Screen) home(b *bytes.Buffer) {
 	columns, up := s.columns(), -1
 	for _, n := range s.drawn {
@@ -204,7 +205,7 @@ func (s *Screen) home(b *bytes.Buffer) {
 	}
 }
 
-// redraw overwrites the status on the screen with a changed one, without clearing it first.
+// redraw overwrites the status on the screen with the new one, without clearing it first.
 func (s *Screen) redraw(b *bytes.Buffer) {
 	switch text := s.text(); {
 	case s.cut || text == "":
@@ -217,7 +218,7 @@ func (s *Screen) redraw(b *bytes.Buffer) {
 	}
 }
 
-// paint writes the status from where the cursor is.
+// paint writes the status at the cursor.
 func (s *Screen) paint(b *bytes.Buffer) {
 	if !s.live || s.cut || len(s.status) == 0 {
 		return
@@ -230,8 +231,8 @@ func (s *Screen) paint(b *bytes.Buffer) {
 	}
 }
 
-// text returns the escape sequences and text of the status. Each line clears the rest of an earlier one, and the last clears everything
-// below it. One column stays free, because terminals differ in how they handle the last one.
+// text returns the status as text with escape sequences. Each line clears the rest of an earlier line, and the last one clears everything
+// below. The last column stays free, because terminals differ in how they handle it.
 func (s *Screen) text() string {
 	if len(s.status) == 0 {
 		return ""

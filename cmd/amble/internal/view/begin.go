@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Begin shows on a terminal what is about to be crawled, the identity, and the rate. Elsewhere it only prints whether the delay of the
-// crawl differs from the requested one.
+// Begin prints what is about to be crawled, as whom, and at which rate, if stderr is a terminal. Otherwise it only prints whether the delay
+// of the crawl differs from the requested one.
 func (v *View) Begin(c *crawler.Config, seeds []weburl.URL) {
 	defer v.tellTypes(c, seeds)
 	switch {
@@ -26,7 +26,7 @@ func (v *View) Begin(c *crawler.Config, seeds []weburl.URL) {
 	}
 }
 
-// tellTypes prints that a crawl whose rules exclude HTML follows no links.
+// tellTypes prints a note if the rules exclude HTML: such a crawl follows no links.
 func (v *View) tellTypes(c *crawler.Config, seeds []weburl.URL) {
 	scope, err := c.SeedScope(seeds...)
 	if err == nil && c.Limits.Depth != crawler.SeedsOnly && !scope.WantsType("text/html") {
@@ -34,7 +34,7 @@ func (v *View) tellTypes(c *crawler.Config, seeds []weburl.URL) {
 	}
 }
 
-// tellRaised prints that the delay of the crawl differs from the requested one.
+// tellRaised prints a note if the delay of the crawl differs from the requested one.
 func (v *View) tellRaised(p *politeness.Config, seeds []weburl.URL) {
 	foreign := func(s weburl.URL) bool {
 		return !job.OnLoopback([]weburl.URL{s}) && (p.OwnHosts == nil || p.OwnHosts(s.Host()) == 0)
@@ -58,14 +58,14 @@ func delayText(p *politeness.Config) string {
 	return others.String()
 }
 
-// delays returns the delays before the first request, at other people's hosts, and at own or loopback hosts.
+// delays returns the delays before the first request: at hosts of other people, and at loopback hosts or the operator's own.
 func delays(p *politeness.Config) (others, own time.Duration) {
 	others, _ = p.DelayFor(politeness.HostState{})
 	own, _ = p.DelayFor(politeness.HostState{Exempt: true})
 	return others, own
 }
 
-// scopeText describes the scope, with up to three names.
+// scopeText describes the scope of a crawl, with up to three names of hosts.
 func scopeText(c *crawler.Config, seeds []weburl.URL) string {
 	var names []string
 	for _, s := range seeds {

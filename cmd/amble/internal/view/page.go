@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Widths of the columns before the URL, initial and maximum, and minimum widths of terminals that show them.
+// Widths of the columns before the URL, initially and at most, and minimum widths of terminals that show these columns.
 const (
 	minSize, maxSize = 7, 10  // "1.2 KiB", "1023.9 KiB"
 	minType, maxType = 10, 16 // "text/plain"
@@ -17,26 +17,26 @@ const (
 	typeFrom         = 72
 )
 
-// widths holds the present column widths: columns grow with their content.
+// widths holds the present column widths, which grow with the contents of the columns.
 type widths struct {
 	size, kind int
 	host       string            // host of the previous line
 	urls       map[string]string // the last URL of each host, for up to maxHosts hosts
 }
 
-// maxHosts limits the hosts whose last URL is remembered.
+// maxHosts limits the number of hosts whose last URL is remembered.
 const maxHosts = 1000
 
-// fit makes room for a size and a type.
+// fit widens the columns for a size and a type, if necessary.
 func (w *widths) fit(size, kind string) {
 	w.size = min(maxSize, max(minSize, w.size, terminal.Width(size)))
 	w.kind = min(maxType, max(minType, w.kind, terminal.Width(cli.Printable(kind))))
 }
 
-// ShowsPages reports whether stdout is a terminal and shows a line for every URL. Otherwise stdout is for programs.
+// ShowsPages reports whether stdout is a terminal on which every URL gets a line. Otherwise stdout is for programs.
 func (v *View) ShowsPages() bool { return v.outTTY && !v.flags.JSON }
 
-// page prints the line of a URL.
+// page prints the line of a visit.
 func (v *View) page(visit *crawler.Visit) {
 	columns := v.columns()
 	v.lines.Lock()
@@ -49,7 +49,7 @@ func (v *View) page(visit *crawler.Visit) {
 	_, _ = v.pages.Write([]byte(text + "\n")) // stdout keeps the error
 }
 
-// row returns the line for a URL: status, size, type or outcome, URL and remarks.
+// row returns the line of a visit: status, size, type or outcome, URL and remarks.
 func (w *widths) row(v *crawler.Visit, columns int, whole bool) terminal.Row {
 	status, style := statusText(v)
 	row := terminal.Row{{Text: terminal.Right(status, 3), Style: style}, {Text: "  "}}
@@ -65,7 +65,7 @@ func (w *widths) row(v *crawler.Visit, columns int, whole bool) terminal.Row {
 	}
 	url, note := v.URL.String(), noteText(v)
 	if room := columns - 1 - row.Columns(); !whole {
-		if note != "" { // takes up to a third of the width
+		if note != "" { // the note takes up to a third of the width
 			room -= min(room/3, 2+terminal.Width(cli.Printable(note)))
 		}
 		host := v.URL.Authority()
@@ -116,7 +116,7 @@ func kindText(v *crawler.Visit) (string, terminal.Style) {
 
 func outcomeText(o crawler.Outcome) string { return strings.ReplaceAll(string(o), "_", " ") }
 
-// noteText returns the target of a redirect, or why a page was not fetched or is incomplete.
+// noteText returns the target of a redirect, or the reason why a page was not fetched or is incomplete.
 func noteText(v *crawler.Visit) string {
 	switch {
 	case v.Outcome == crawler.Redirected:

@@ -12,13 +12,13 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// Intervals between status updates, on a terminal and elsewhere.
+// Intervals between two updates of the status, on a terminal and elsewhere.
 const (
 	drawEvery = 200 * time.Millisecond
 	logEvery  = 30 * time.Second
 )
 
-// Watch shows the crawl's progress until the returned function is called, which removes the status.
+// Watch shows the crawl's progress until the returned function is called. That function removes the status.
 func (v *View) Watch(c *crawler.Crawler, cfg *crawler.Config, o *plan.Outlook) (stop func()) {
 	if v.flags.Quiet {
 		return func() { _ = v.pages.Close() } // stdout keeps the error
@@ -50,10 +50,10 @@ func (v *View) Watch(c *crawler.Crawler, cfg *crawler.Config, o *plan.Outlook) (
 	}
 }
 
-// Below adds a line to the status of a crawl: the result of f at each update. Call it before Watch.
+// Below adds a line to the status of a crawl: f returns it for each update. Call Below before Watch.
 func (v *View) Below(f func() string) { v.below = f }
 
-// show shows a snapshot as a terminal status, or as a log line.
+// show shows a snapshot: as the status of a terminal, or as a log line.
 func (v *View) show(s snapshot) {
 	below := ""
 	if v.below != nil {
@@ -94,8 +94,8 @@ type status struct {
 
 	outlook *plan.Outlook // nil: the time left is estimated only from pages per second
 	looked  time.Time
-	least   time.Duration // value at the time looked; negative: it could not be computed
-	first   plan.Left     // value at the time looked: the host that is due first
+	least   time.Duration // minimum time left, as of looked; negative: unknown
+	first   plan.Left     // host that is due first, as of looked
 }
 
 type sample struct {
@@ -109,21 +109,21 @@ const rateWindow = 30 * time.Second
 // snapshot is a crawl's progress in displayable form.
 type snapshot struct {
 	pages           int
-	rate            float64 // pages per second, recently
+	rate            float64 // recent pages per second
 	active, waiting int     // number of hosts
 	queued          int
 	refused, failed int
-	troubled        int // responses 429 and 5xx, including those after which the URL is retried
+	troubled        int // responses 429 and 5xx, including those of URLs that are retried
 	deferred        int // postponed URLs; they are not errors
 	age             time.Duration
-	next            time.Duration // time until a host is due; 0 if one is, or if it is unknown
+	next            time.Duration // time until the next host is due; 0 if one is due, or if unknown
 	host            string        // host that is due next
-	waits           string        // clause that it waits for
-	cause           string        // error there; "" if there is none
-	eta             time.Duration // estimate without new links; negative: unknown
+	waits           string        // clause for which that host waits
+	cause           string        // error of that host; "" if there is none
+	eta             time.Duration // estimated time left, without new links; negative: unknown
 }
 
-// at returns the snapshot at this time.
+// at returns the snapshot of a crawl's progress at the time now.
 func (s *status) at(now time.Time, p crawler.Progress) snapshot {
 	f := p.Frontier
 	snap := snapshot{
@@ -146,10 +146,10 @@ func (s *status) at(now time.Time, p crawler.Progress) snapshot {
 	return snap
 }
 
-// lookEvery is the interval at which the remaining URLs of each host are counted.
+// lookEvery is the minimum time between two calls of the outlook, which count the remaining URLs of each host.
 const lookEvery = time.Second
 
-// look updates the outlook at most once per lookEvery.
+// look updates least and first from the outlook, at most once per lookEvery.
 func (s *status) look(now time.Time) {
 	if s.outlook == nil || now.Sub(s.looked) < lookEvery {
 		return
@@ -160,7 +160,7 @@ func (s *status) look(now time.Time) {
 	}
 }
 
-// count adds a sample and returns the rate over the recent samples, or since the start.
+// count adds a sample and returns pages per second in the time of the recent samples, or since the start if that is shorter.
 func (s *status) count(now time.Time, snap snapshot) float64 {
 	for len(s.recent) > 0 && now.Sub(s.recent[0].at) > rateWindow {
 		s.recent = s.recent[1:]
@@ -173,11 +173,11 @@ func (s *status) count(now time.Time, snap snapshot) float64 {
 	return float64(snap.pages-first.pages) / max(now.Sub(first.at).Seconds(), 0.001)
 }
 
-// farOff is longer than any crawl takes.
+// farOff is longer than any crawl can take.
 const farOff = time.Duration(1 << 60)
 
-// left returns the time until everything queued is done or a limit is reached, estimated from the URLs left of each host or, if these are
-// unknown, from the present rate.
+// left returns the time until everything queued is done or a limit is reached. It estimates the time from the URLs left of each host or, if
+// these are unknown, from the present rate.
 func (s *status) left(snap snapshot, claimed int) time.Duration {
 	all := snap.queued + claimed
 	urls := all
@@ -196,11 +196,11 @@ func (s *status) left(snap snapshot, claimed int) time.Duration {
 	return eta
 }
 
-// statusRows limits the lines of facts in the status. A host's wait is on a further line.
+// statusRows limits the number of lines for facts in the status. The line about a waiting host comes in addition.
 const statusRows = 2
 
-// rows arranges the snapshot in lines for a terminal of this width: the facts, by importance, and then the host that has to wait. If the
-// crawl waits for a host with errors, that comes first.
+// rows arranges the snapshot in lines for a terminal of this width: first the facts, in order of importance, then the host for which the
+// crawl waits. If that host has errors and nothing else can be requested, its line comes first.
 func (s snapshot) rows(columns int) []terminal.Row {
 	rows := terminal.Wrap(s.facts(), columns-1, statusRows)
 	wait := s.nextText()
@@ -218,7 +218,7 @@ func (s snapshot) rows(columns int) []terminal.Row {
 	return append(rows, row)
 }
 
-// facts returns the numbers of the status.
+// facts returns the numbers that the status shows.
 func (s snapshot) facts() []terminal.Span {
 	facts := []terminal.Span{
 		{Text: cli.Plural(s.pages, "page"), Style: terminal.Bold}, {Text: fmt.Sprintf("%.1f/s", s.rate)},
@@ -237,7 +237,7 @@ func (s snapshot) facts() []terminal.Span {
 	return facts
 }
 
-// nextText describes when the next host is due, its name, and why it has to wait.
+// nextText says when the next host is due, its name, and why it has to wait.
 func (s snapshot) nextText() string {
 	if s.next < time.Second/2 {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/job/report"
 )
 
-// Summary prints the outcome of the crawl. how describes how it ended, if its report does not contain that; err is the error that ended
-// it, or nil. JSON goes to stdout unless results are written there.
+// Summary prints the result of the crawl. how says how the crawl ended, if that is not in its report; err is the error that ended it, or
+// nil. If JSON is requested, the summary goes to stdout, unless results are written there.
 func (v *View) Summary(rep *crawler.Report, how string, err error, stdoutFree bool) {
 	line := job.ReportJSON(rep, err)
 	switch {

@@ -1,5 +1,5 @@
-// Package view shows a running crawl in a terminal: what is about to be crawled, one line for each URL with its outcome, a status while it
-// runs, notes and logs, and a summary at the end. It provides the text; package cmd/amble/internal/terminal lays it out.
+// Package view shows a running crawl on a terminal: what is about to be crawled, one line for each URL with its outcome, a status during
+// the crawl, notes and logs, and a summary at the end. It provides the text; package cmd/amble/internal/terminal lays it out.
 //
 // Reading order: view.go, begin.go, page.go (the line of a URL), status.go (progress), watcher.go (the events of a crawl), summary.go.
 package view
@@ -15,13 +15,13 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Flags are shared by the commands that crawl.
+// Flags holds the flags for output that all commands with a crawl have.
 type Flags struct {
 	JSON bool
 	Messages
 }
 
-// Messages are the flags for output on stderr.
+// Messages holds the flags for messages on stderr.
 type Messages struct {
 	Quiet     bool `short:"q"`
 	Verbose   bool `short:"v"`
@@ -29,27 +29,26 @@ type Messages struct {
 	Color     string
 }
 
-// View shows a crawl to a person. If stderr is a terminal, it has a status at its end; if stdout is one, it has a line for each URL.
-// Otherwise stderr has log lines, and stdout only results.
+// View shows a crawl to a person. If stderr is a terminal, a status is shown below its lines. If stdout is one, each URL gets a line there.
+// Otherwise stderr gets log lines, and stdout only results.
 type View struct {
 	flags  Flags
 	screen *terminal.Screen // on stderr
 	log    *slog.Logger
-	below  func() string // a further line of the status; may be nil
+	below  func() string // returns another line of the status; may be nil
 
 	out     io.Writer // on stdout
 	outTTY  bool
-	columns func() int // columns of stdout
+	columns func() int // returns the number of columns of stdout
 	color   bool       // colour on stdout
-	whole   bool       // lines of stdout are not truncated, for screen readers
+	whole   bool       // whether lines on stdout are not truncated, for screen readers
 	pages   *terminal.Burst
 
 	lines  sync.Mutex
 	widths widths // column widths in the lines of URLs
 }
 
-// New returns the view of a crawl with messages on errs and results on out; stdout is the file behind out. It reads TERM and NO_COLOR from
-// the environment.
+// New returns the view of a crawl. It writes messages to errs and results to out. env looks up environment variables: TERM and NO_COLOR.
 func New(f Flags, out *cli.Stdout, errs io.Writer, env func(string) (string, bool)) *View {
 	stdout := out.Unwrap()
 	dumb, _ := env("TERM")
@@ -67,7 +66,7 @@ func New(f Flags, out *cli.Stdout, errs io.Writer, env func(string) (string, boo
 	return v
 }
 
-// logHandler returns a handler that writes nothing if quiet is set and everything with -v.
+// logHandler returns a log handler. It writes nothing if quiet is set, and everything with -v.
 func (v *View) logHandler(quiet bool) slog.Handler {
 	opts := &slog.HandlerOptions{Level: slog.LevelInfo}
 	if v.flags.Verbose {
@@ -89,7 +88,7 @@ func (v *View) Tell(format string, args ...any) {
 	}
 }
 
-// Answer prints one line that the user has requested, even with -q.
+// Answer prints one line that answers the user, even with -q.
 func (v *View) Answer(format string, args ...any) {
 	if v.flags.LogFormat == "json" {
 		slog.New(v.logHandler(false)).Info(fmt.Sprintf(format, args...))
@@ -98,7 +97,7 @@ func (v *View) Answer(format string, args ...any) {
 	fmt.Fprintf(v.screen, "amble: "+format+"\n", args...)
 }
 
-// Next prints a suggested command, alone on its line, unless -q suppresses it.
+// Next prints a suggested command, with the reason before it, unless -q suppresses it.
 func (v *View) Next(why, command string) {
 	switch {
 	case v.flags.Quiet:
@@ -109,13 +108,13 @@ func (v *View) Next(why, command string) {
 	}
 }
 
-// Note prints a message that is not about a single URL.
+// Note prints a message that concerns more than one URL.
 func (v *View) Note(text string) { v.Tell("%s", text) }
 
 // Leave removes the status from the terminal, for a process that ends immediately.
 func (v *View) Leave() { v.screen.Leave() }
 
-// Emphasized returns text for stdout, with its first line in bold if stdout has colour.
+// Emphasized returns text for stdout. If stdout has colour, the first line is bold.
 func (v *View) Emphasized(text string) string {
 	first, rest, _ := strings.Cut(text, "\n")
 	return terminal.Row{{Text: first, Style: terminal.Bold}}.Whole(v.color) + "\n" + rest

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Watcher handles the events of a crawl: it logs them, prints the line of each URL, reports hosts for which the crawl has to wait, and
+// Watcher handles the events of a crawl. It logs them, prints the line of each URL, reports hosts for which the crawl has to wait, and
 // keeps the outcomes of seeds.
 type Watcher struct {
 	view   *View
@@ -21,17 +21,17 @@ type Watcher struct {
 	giveUp time.Duration // time for which an unreachable robots.txt is retried
 
 	mu    sync.Mutex
-	down  map[string]bool // origins whose robots.txt cannot be fetched; true once that was reported
+	down  map[string]bool // origins whose robots.txt cannot be fetched; true: reported already
 	seeds []string
 }
 
-// Follow returns a Watcher of a crawl that retries an unreachable robots.txt for the time giveUp; 0: no limit. With pages, it prints a
-// line for each URL on stdout.
+// Follow returns a Watcher of a crawl. giveUp is the time for which the crawl retries an unreachable robots.txt; 0: no limit. With pages,
+// the Watcher prints a line for each URL on stdout.
 func (v *View) Follow(giveUp time.Duration, pages bool) *Watcher {
 	return &Watcher{view: v, pages: pages, giveUp: giveUp}
 }
 
-// SeedsFate returns the outcomes of the first seeds that were not fetched, as lines of an error message; "" if there are none.
+// SeedsFate returns the outcomes of the first seeds that were not fetched, one per line; "" if all were fetched.
 func (w *Watcher) SeedsFate() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,7 +57,7 @@ func (w *Watcher) Trace() *crawler.Trace {
 	return t
 }
 
-// robots records whether an origin's robots.txt can be fetched.
+// robots records whether the robots.txt of an origin can be fetched.
 func (w *Watcher) robots(u weburl.URL, info politeness.OriginInfo) {
 	w.view.log.Debug("robots.txt", "url", info.Source.RobotsURL, "status", info.Source.Status, "known", info.Known)
 	if info.Known || !info.Unreachable {
@@ -73,7 +73,7 @@ func (w *Watcher) robots(u weburl.URL, info politeness.OriginInfo) {
 	}
 }
 
-// retrying reports, once per origin, that its robots.txt cannot be fetched and all its URLs have to wait.
+// retrying reports, once per origin, that its robots.txt cannot be fetched, so all URLs of the origin have to wait.
 func (w *Watcher) retrying(u weburl.URL, reason string, at time.Time) {
 	w.view.log.Debug("retrying", "url", u, "reason", reason, "at", at.Format(time.RFC3339Nano))
 	w.mu.Lock()
@@ -104,10 +104,10 @@ func (w *Watcher) visited(v *crawler.Visit) {
 	}
 }
 
-// maxTold limits the outcomes in the message of a crawl that fetched nothing.
+// maxTold limits the number of outcomes in the message about a crawl that fetched nothing.
 const maxTold = 5
 
-// Unreachable describes the attempts of a crawl without a response from any host.
+// Unreachable describes what a crawl tried that got no response from any host.
 func Unreachable(e *crawler.UnreachableError) string {
 	var b strings.Builder
 	b.WriteString("nothing was fetched, no host answered:")
@@ -120,7 +120,7 @@ func Unreachable(e *crawler.UnreachableError) string {
 	return b.String()
 }
 
-// Walled lists the seeds that a bot wall prevented from being fetched, with advice.
+// Walled lists the seeds that could not be fetched because of a bot wall, with advice.
 func Walled(seeds []crawler.WalledSeed) string {
 	var texts []string
 	for _, s := range seeds[:min(len(seeds), maxTold)] {
@@ -133,7 +133,7 @@ func Walled(seeds []crawler.WalledSeed) string {
 	return strings.Join(texts, "; ") + cli.AndMore(len(seeds)-len(texts)) + ": amble does not solve challenges; ask the operator of the site to let your crawl pass"
 }
 
-// fate describes the outcome of a URL that was not fetched.
+// fate describes the outcome of a URL that was not fetched, in words.
 func fate(v *crawler.Visit) string {
 	text := string(v.Outcome)
 	switch {

@@ -16,14 +16,14 @@ const (
 	lineHeight = 18
 	margin     = 16
 	titleBar   = 30
-	baseline   = 13 // distance from the top of a line
+	baseline   = 13 // distance of the text's baseline from the top of a line
 )
 
-// blink is the minimum time for which a picture shows a line: a frame of most screens. A line that was visible for less time was only
-// partly received.
+// blink is the minimum time for which a line must be visible to be in a picture: a frame of most screens. A line that was visible for less
+// time was only received in part.
 const blink = 16 * time.Millisecond
 
-// classes are the CSS classes of styles in a picture.
+// classes has the CSS class of each style in a picture.
 var classes = map[terminal.Style]string{
 	terminal.Bold: "b", terminal.Dim: "d", terminal.Red: "r", terminal.Green: "g", terminal.Yellow: "y", terminal.Cyan: "c",
 }
@@ -33,22 +33,22 @@ type Film struct {
 	columns int
 	started time.Time
 	spans   []span
-	now     []int         // by line of the terminal: index of its present span, -1 for none
+	now     []int         // index of the present span of each line of the terminal, -1 for none
 	end     time.Duration // time of the last frame
 }
 
-// span is the time for which a line was unchanged.
+// span is a period in which a line did not change.
 type span struct {
 	line       int
 	cells      []Cell
 	start, end time.Duration
-	stays      bool // still shown at the end of the film
+	stays      bool // whether the line is still shown at the end of the film
 }
 
-// NewFilm begins a film of a terminal with this many columns.
+// NewFilm returns the empty film of a terminal with this many columns.
 func NewFilm(columns int) *Film { return &Film{columns: columns} }
 
-// Add records the terminal's present contents. The first call starts the time of the film.
+// Add records the present contents of the terminal. The first call is the start of the film.
 func (f *Film) Add(t *Terminal) {
 	if f.started.IsZero() {
 		f.started = time.Now()
@@ -67,7 +67,7 @@ func (f *Film) Add(t *Terminal) {
 	}
 }
 
-// change records a line's new characters.
+// change records the new characters of a line.
 func (f *Film) change(line int, cells []Cell) {
 	if at := f.now[line]; at >= 0 {
 		if slices.Equal(f.spans[at].cells, cells) {
@@ -97,9 +97,9 @@ text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mo
 <circle cx="20" cy="18" r="5" fill="#4a4f5a"/><circle cx="38" cy="18" r="5" fill="#4a4f5a"/><circle cx="56" cy="18" r="5" fill="#4a4f5a"/>
 `
 
-// SVG returns the film, which must have at least two frames, as a picture that plays once, for the duration long, and then shows the end,
-// below a line with the command. Viewers that do not want motion, or do not support it, show only the end. Lines that stay have the class
-// on, replaced ones the class now.
+// SVG returns the film, which must have at least two frames, as a picture. Below a line with the command, the picture plays the film once,
+// for the duration long, and then shows its end. Viewers that do not want or support motion show only the end. Lines that stay have the
+// class on, lines that are replaced the class now.
 func (f *Film) SVG(title string, command []Cell, long time.Duration) string {
 	lines, pace := 1, long.Seconds()/f.end.Seconds()
 	for _, s := range f.spans {
@@ -123,7 +123,7 @@ func (f *Film) SVG(title string, command []Cell, long time.Duration) string {
 	return b.String()
 }
 
-// spans returns the text of a line. Each span of another style is placed at its column, independently of the font.
+// spans returns the text of a line as SVG. Each change of style starts a new span at its column, so that the font does not matter.
 func spans(line []Cell) string {
 	var b strings.Builder
 	for i := 0; i < len(line); {

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// Open opens a pseudo-terminal of this size: output that a program writes to tty can be read from pty.
+// Open opens a pseudo-terminal of this size: what a program writes to tty can be read from pty.
 func Open(columns, rows int) (pty, tty *os.File, err error) {
 	pty, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -26,7 +26,7 @@ func Open(columns, rows int) (pty, tty *os.File, err error) {
 		err = ioctl(tty, syscall.TIOCSWINSZ, unsafe.Pointer(&size))
 	}
 	if err != nil {
-		_ = pty.Close() // the first error is more useful
+		_ = pty.Close() // the first error matters more
 		return nil, nil, err
 	}
 	return pty, tty, nil

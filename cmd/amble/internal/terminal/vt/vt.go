@@ -12,21 +12,21 @@ import (
 	"github.com/amble-crawler/amble/cmd/amble/internal/terminal"
 )
 
-// Cell is a character on a screen. The second half of a wide character is empty.
+// Cell is a character on a screen. The cell of the second half of a wide character is empty.
 type Cell struct {
 	Text  string
 	Style terminal.Style
 }
 
-// Terminal has lines, the last of which are its screen. The zero value is not usable.
+// Terminal holds all lines that were written. The last of them are its screen. The zero value is not usable.
 type Terminal struct {
 	columns, rows int
 	lines         [][]Cell
 	x, y          int // position of the cursor; y counts from the first line ever written
 	style         terminal.Style
-	rest          []byte // an incomplete sequence or character
+	rest          []byte // incomplete sequence or character at the end of the input
 
-	// Odd lists controls that are not supported: output of package terminal contains none.
+	// Odd lists the control sequences that were not understood. There are none in output of package terminal.
 	Odd []string
 }
 
@@ -54,7 +54,7 @@ func (t *Terminal) step(b []byte) int {
 	case c == '\r':
 		t.x = 0
 	case c == '\n':
-		t.x = 0 // added by a terminal's line discipline
+		t.x = 0 // as the line discipline of a terminal does
 		t.y++
 		t.line()
 	case c == '\x1b':
@@ -108,7 +108,7 @@ func (t *Terminal) put(char string) {
 	t.x += w
 }
 
-// sequence interprets a control sequence: CSI, a number, a letter.
+// sequence interprets a control sequence, such as CSI with a number and a letter, and returns its length.
 func (t *Terminal) sequence(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -146,7 +146,7 @@ func (t *Terminal) sequence(b []byte) int {
 	return end + 1
 }
 
-// Lines returns all lines that were written and not removed, including those that have scrolled off the screen.
+// Lines returns all lines that were written and not removed, including those above the screen.
 func (t *Terminal) Lines() [][]Cell { return t.lines }
 
 // String returns the lines as text, without trailing blanks.
