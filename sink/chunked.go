@@ -2,11 +2,11 @@ package sink
 
 import "bytes"
 
-// maxChunkDigits is the maximum number of hexadecimal digits of a chunk's size: sizes up to 2^60-1.
+// maxChunkDigits is the maximum number of hexadecimal digits of a chunk's size, for sizes up to 2^60-1.
 const maxChunkDigits = 15
 
-// unchunk undoes the chunked transfer coding (RFC 9112 section 7.1). Lines may end in LF alone. An incomplete body is decoded as
-// far as it goes; ok is false if the body is not chunked at all.
+// unchunk removes the chunked transfer coding (RFC 9112 section 7.1). Lines may end in LF alone. Of an incomplete body it returns what was
+// received; ok is false if the body is not chunked at all.
 func unchunk(body []byte) (payload []byte, ok bool) {
 	payload = make([]byte, 0, len(body))
 	for len(body) > 0 {
@@ -30,7 +30,7 @@ func unchunk(body []byte) (payload []byte, ok bool) {
 	return payload, true
 }
 
-// lineEnd removes the end of a line, even an incomplete one, from the beginning of b.
+// lineEnd removes a line end from the beginning of b. The line end may be incomplete at the end of b.
 func lineEnd(b []byte) (rest []byte, ok bool) {
 	if len(b) > 0 && b[0] == '\r' {
 		b = b[1:]
@@ -41,7 +41,7 @@ func lineEnd(b []byte) (rest []byte, ok bool) {
 	return b[min(len(b), 1):], true
 }
 
-// chunkSize parses the line before a chunk: the size, white space, extensions.
+// chunkSize parses the line that precedes a chunk: the size, white space and extensions.
 func chunkSize(line []byte) (size uint64, ok bool) {
 	line, _, _ = bytes.Cut(line, []byte(";"))
 	line = bytes.TrimRight(line, " \t\r")
@@ -64,7 +64,7 @@ func chunkSize(line []byte) (size uint64, ok bool) {
 	return size, true
 }
 
-// sizePrefix reports whether an incomplete line can be the beginning of the line before a chunk.
+// sizePrefix reports whether an incomplete line can be the beginning of the line that precedes a chunk.
 func sizePrefix(b []byte) bool {
 	if size, _, ext := bytes.Cut(b, []byte(";")); ext {
 		b = size

@@ -27,22 +27,22 @@ type CSV struct {
 
 	out     *JSONL
 	columns []string
-	chosen  bool  // the caller named the columns: other fields are left out
-	header  bool  // the row with the columns is in the output
+	chosen  bool  // the caller named the columns, so other fields are left out
+	header  bool  // the output has the row with the columns
 	bad     error // the error that prevents further rows until Restore to 0
 }
 
-// NewCSV writes to w, which the caller closes, under the same conditions as [NewJSONL]. Columns are fields of the
-// results; other fields are left out. Without columns they are those of the first result, and a result with any other
-// field is an error, so that nothing is lost silently.
+// NewCSV writes to w, which the caller closes, under the same conditions as [NewJSONL]. Columns are names of fields of the results; other
+// fields are left out. Without columns, the fields of the first result are the columns, and a later result with any other field is an
+// error, so that nothing is lost silently.
 func NewCSV(w io.Writer, columns ...string) *CSV {
 	c := &CSV{out: NewJSONL(w), columns: cells(columns), chosen: len(columns) > 0}
 	c.out.encode, c.out.stream = c.rows, "csv"
 	return c
 }
 
-// OpenCSV appends to the file at path and creates it if it does not exist, under the same conditions as [OpenJSONL]. If the first
-// row of the file has other columns than those given, the error wraps ErrColumns.
+// OpenCSV appends to the file at path and creates it if it does not exist, under the same conditions as [OpenJSONL]. If the file begins
+// with a row of columns other than those given, the error wraps ErrColumns.
 func OpenCSV(path string, columns ...string) (*CSV, error) {
 	out, err := OpenJSONL(path)
 	if err != nil {
@@ -68,7 +68,7 @@ type CSVFile interface {
 	io.ReaderAt
 }
 
-// AppendCSV is like OpenCSV with an open file, under the same conditions as [AppendJSONL]. After an error the file remains open.
+// AppendCSV is like OpenCSV for an open file, under the same conditions as [AppendJSONL]. After an error the file remains open.
 func AppendCSV(f CSVFile, path string, columns ...string) (*CSV, error) {
 	out, err := AppendJSONL(f, path)
 	if err != nil {
@@ -77,7 +77,7 @@ func AppendCSV(f CSVFile, path string, columns ...string) (*CSV, error) {
 	return appendCSV(out, f, columns)
 }
 
-// appendCSV returns a sink for a file to which out appends. Only the file's first row is read.
+// appendCSV returns a sink that appends to a file through out. It reads only the first row of the file.
 func appendCSV(out *JSONL, file io.ReaderAt, columns []string) (*CSV, error) {
 	c := &CSV{out: out, columns: cells(columns), chosen: len(columns) > 0}
 	out.encode = c.rows
@@ -100,7 +100,7 @@ func appendCSV(out *JSONL, file io.ReaderAt, columns []string) (*CSV, error) {
 // maxHeader limits the row with the columns, in bytes.
 const maxHeader = 1 << 20
 
-// firstRow returns the columns of a file.
+// firstRow returns the columns in the first row of a file.
 func firstRow(f io.ReaderAt) ([]string, error) {
 	b, err := io.ReadAll(io.NewSectionReader(f, 0, maxHeader))
 	if err != nil {
@@ -117,7 +117,7 @@ func firstRow(f io.ReaderAt) ([]string, error) {
 // Name implements Sink: it returns the last element of the file's path, or "csv" if the output is not a file.
 func (c *CSV) Name() string { return c.out.Name() }
 
-// Append implements Sink. If a result is invalid, for example not an object, the error names it, and the output is unchanged.
+// Append implements Sink. If a result is invalid, such as one that is not an object, the error names it, and the output is unchanged.
 func (c *CSV) Append(ctx context.Context, r *Record) error {
 	if err := c.out.usable(); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (c *CSV) Restore(ctx context.Context, offset int64) error {
 // Close implements Sink.
 func (c *CSV) Close(ctx context.Context) error { return c.out.Close(ctx) }
 
-// rows appends the results of a record.
+// rows appends the results of a record to b, as rows.
 func (c *CSV) rows(b []byte, r *Record) ([]byte, error) {
 	header, columns := c.header, c.columns
 	var text bytes.Buffer
@@ -184,13 +184,13 @@ func (c *CSV) rows(b []byte, r *Record) ([]byte, error) {
 	return append(b, text.Bytes()...), nil
 }
 
-// fields holds the fields of an object, in order.
+// fields holds the fields of a JSON object, in order.
 type fields struct {
-	names  []string // names as written
+	names  []string // names with their original case and spelling
 	values map[string]json.RawMessage
 }
 
-// object parses a result.
+// object parses a result, which must be a JSON object.
 func object(item json.RawMessage) (fields, error) {
 	f := fields{names: []string{}, values: map[string]json.RawMessage{}}
 	d := json.NewDecoder(bytes.NewReader(item))
@@ -204,7 +204,7 @@ func object(item json.RawMessage) (fields, error) {
 		if err != nil {
 			return f, fmt.Errorf("not valid JSON: %w", err)
 		}
-		key, _ := t.(string) // keys are always strings
+		key, _ := t.(string) // a key is always a string
 		name := hidden.Cell(key)
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
@@ -221,7 +221,7 @@ func object(item json.RawMessage) (fields, error) {
 	return f, nil
 }
 
-// row returns the object as cells.
+// row returns the fields of an object as the cells of a row.
 func (f fields) row(columns []string, chosen bool) ([]string, error) {
 	row := make([]string, len(columns))
 	known := 0
@@ -246,7 +246,7 @@ func (f fields) row(columns []string, chosen bool) ([]string, error) {
 	return row, nil
 }
 
-// cell returns a JSON value as the text of a cell.
+// cell returns the text of the cell for a JSON value.
 func cell(value json.RawMessage) (string, error) {
 	switch value[0] {
 	case 'n':

@@ -12,7 +12,7 @@ import (
 
 var errYear = errors.New("a time that RFC 3339 cannot express")
 
-// appendRecord appends the JSON form of r, byte for byte as encoding/json writes it, except for times.
+// appendRecord appends the JSON form of r. It is byte for byte that of encoding/json, except for times.
 func appendRecord(b []byte, r *Record) ([]byte, error) {
 	b = hidden.AppendJSON(append(b, `{"schema":`...), r.Schema)
 	b = hidden.AppendJSON(append(b, `,"url":`...), r.URL)
@@ -79,7 +79,7 @@ func optUsage(b []byte, name string, us []Usage) []byte {
 	return append(b, ']')
 }
 
-// optObject appends an object that few lines have, encoded by package encoding/json.
+// optObject appends an object that is rare in lines. Package encoding/json encodes it.
 func optObject[T any](b []byte, name string, r *T) ([]byte, error) {
 	if r == nil {
 		return b, nil
@@ -88,7 +88,7 @@ func optObject[T any](b []byte, name string, r *T) ([]byte, error) {
 	return append(append(b, name...), hidden.Escape(all)...), err
 }
 
-// optData appends values that are valid JSON, in compact form.
+// optData appends values that are valid JSON, without white space between tokens.
 func optData(b []byte, name string, data []json.RawMessage) ([]byte, error) {
 	if len(data) == 0 {
 		return b, nil

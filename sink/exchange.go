@@ -10,20 +10,20 @@ import (
 // Exchange is a request and its response as sent and received. Its methods cache what they compute: an Exchange is not safe for
 // concurrent use, and its slices must not be changed once a method was called.
 type Exchange struct {
-	URL     string     // the URL requested: absolute, http or https, without fragment
+	URL     string     // URL of the request: absolute, http or https, without fragment
 	Addr    netip.Addr // address of the server; invalid if it is not known
 	Started time.Time  // time at which the first byte of the request was sent
 	Ended   time.Time  // time at which the last byte of the response arrived, or the request was given up
 
 	// Protocol is the protocol of the response in the form of net/http: "HTTP/1.1", "HTTP/2.0".
 	Protocol string
-	// Purpose is the reason for a request without a visit, such as "robots". It is "" with a visit.
+	// Purpose is the reason for a request that belongs to no visit, such as "robots". It is "" for the request of a visit.
 	Purpose string
 
 	// Request holds the request as sent, with secrets masked. It is empty if it was not recorded.
 	Request []byte
-	// Head is the status line and header section of the final response, including the empty line at its end. It is empty without a
-	// response. HTTP/2 has neither in this form: see [SyntheticHead] and [SyntheticRequest].
+	// Head is the status line and header section of the final response, including the empty line at the end. It is empty if there is no
+	// response. HTTP/2 has no such text: see [SyntheticHead] and [SyntheticRequest].
 	Head []byte
 	// Body is the body as received, in its transfer coding and content coding.
 	Body []byte
@@ -56,9 +56,9 @@ func (x *Exchange) ContentType() string {
 	return mediaType(v)
 }
 
-// Payload returns the body without transfer coding: the entity body of RFC 2616 section 7.2, which the WARC standard calls the
-// payload. It is still in its content coding. If a chunked body is incomplete, Payload returns the part that was received. A body
-// that is not chunked, contrary to its header, is returned unchanged.
+// Payload returns the body without transfer coding: the entity body of RFC 2616 section 7.2, which the WARC standard calls the payload. Its
+// content coding remains. Of an incomplete chunked body, it returns the part that was received. A body that is not chunked although its
+// header says so is returned unchanged.
 func (x *Exchange) Payload() []byte {
 	x.open()
 	return x.payload
@@ -82,8 +82,7 @@ func (x *Exchange) open() {
 	}
 }
 
-// SHA1 returns the digest of Payload that is customary in web archives. It does not protect against colliding
-// payloads made on purpose.
+// SHA1 returns the SHA-1 of Payload, the usual digest in web archives. It does not protect against colliding payloads made on purpose.
 func (x *Exchange) SHA1() [sha1.Size]byte {
 	if x.sha1 == nil {
 		sum := sha1.Sum(x.Payload())
@@ -92,7 +91,7 @@ func (x *Exchange) SHA1() [sha1.Size]byte {
 	return *x.sha1
 }
 
-// SHA256 returns the digest of Payload.
+// SHA256 returns the SHA-256 of Payload.
 func (x *Exchange) SHA256() [sha256.Size]byte {
 	if x.sha256 == nil {
 		sum := sha256.Sum256(x.Payload())
@@ -101,13 +100,13 @@ func (x *Exchange) SHA256() [sha256.Size]byte {
 	return *x.sha256
 }
 
-// Extent is the length of a file that only grows, with the hash of its content. It allows a later check that the file still begins
+// Extent describes a file that only grows, by its length and the hash of its content. It allows a later check that the file still begins
 // with this content.
 type Extent struct {
-	File   string            // its name in the output's directory
-	Bytes  int64             // its length
-	SHA256 [sha256.Size]byte // hash of these bytes
-	// State is the state of the hash, in the form of encoding.BinaryMarshaler: with it the hash of the grown file can be computed
-	// without reading these bytes again.
+	File   string            // name of the file in the output's directory
+	Bytes  int64             // length of the file
+	SHA256 [sha256.Size]byte // hash of the content
+	// State is the state of the hash, in the form of encoding.BinaryMarshaler. With it, the hash of the grown file can be computed without
+	// reading these bytes again.
 	State []byte
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// lines iterates over the lines of a header section, without their ends, with the bytes after each. Lines may end in
-// LF alone (RFC 9112 section 2.2). An incomplete line is skipped.
+// lines iterates over the lines of a header section. It yields each line without its end, and the bytes after the line. Lines may end in LF
+// alone (RFC 9112 section 2.2). An incomplete line is skipped.
 func lines(head []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(line, rest []byte) bool) {
 		for {
@@ -47,7 +47,7 @@ func status(head []byte) int {
 	return code
 }
 
-// field returns the first value of the fields with a name, and the number of these fields.
+// field returns the value of the first field with a name, and the number of fields with that name.
 func field(head []byte, name string) (value string, n int) {
 	for line := range lines(head) {
 		k, v, ok := bytes.Cut(line, []byte(":"))
@@ -63,7 +63,7 @@ func field(head []byte, name string) (value string, n int) {
 
 func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
 
-// mediaType returns the type/subtype of a Content-Type value, or "" if it is not valid.
+// mediaType returns the type/subtype of a Content-Type value, or "" if the value is invalid.
 func mediaType(value string) string {
 	value, _, _ = strings.Cut(value, ";")
 	value = strings.ToLower(strings.Trim(value, " \t"))
@@ -85,17 +85,17 @@ func token(s string) bool {
 	return s != ""
 }
 
-// SyntheticHead makes a header section in the form of HTTP/1.1 for a response that has another form (HTTP/2, HTTP/3) or was not
-// recorded. The reason phrase is empty; the fields are sorted by name. decoded means that the body is stored without its codings:
-// Content-Encoding, Content-Length and Transfer-Encoding, which no longer describe it, are then renamed to
-// X-Crawler-Content-Encoding and so on.
+// SyntheticHead makes a header section in the form of HTTP/1.1, for a response that has another form (HTTP/2, HTTP/3) or was not recorded.
+// The reason phrase is empty; the fields are sorted by name. decoded means that the body is stored without its codings. Then the fields
+// Content-Encoding, Content-Length and Transfer-Encoding no longer describe the body, and are renamed to X-Crawler-Content-Encoding and so
+// on.
 func SyntheticHead(status int, h http.Header, decoded bool) []byte {
 	b := fmt.Appendf(nil, "HTTP/1.1 %03d \r\n", status)
 	return append(appendFields(b, h, decoded), "\r\n"...)
 }
 
-// SyntheticRequest makes a GET request in the form of HTTP/1.1 for a request that had another form or was not
-// recorded. target is the request target, such as "/a?b"; host is the value of the Host field.
+// SyntheticRequest makes a GET request in the form of HTTP/1.1, for a request that had another form or was not recorded. target is the
+// request target, such as "/a?b"; host is the value of the Host field.
 func SyntheticRequest(target, host string, h http.Header) []byte {
 	b := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n", oneLine(target), oneLine(host))
 	return append(appendFields(b, h, false), "\r\n"...)
@@ -128,7 +128,7 @@ func framing(name string) bool {
 	return equalFold(name, "Content-Encoding") || equalFold(name, "Content-Length") || equalFold(name, "Transfer-Encoding")
 }
 
-// oneLine replaces line ends.
+// oneLine replaces line ends by blanks.
 func oneLine(s string) string {
 	if !strings.ContainsAny(s, "\r\n\x00") {
 		return s

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// holdLines is the maximum number of bytes of a file's lines that are held back.
+	// holdLines is the maximum number of bytes that are held back before they are written to a file.
 	holdLines = 64 << 10
-	// holdTime is the maximum time between the ends of the first record held back and of the latest record.
+	// holdTime limits how long lines are held back: the time from the end of the first record held back to that of the latest one.
 	holdTime = time.Second
 	// keepLines is the maximum size of a line buffer that is reused.
 	keepLines = 2 * holdLines
@@ -24,27 +24,27 @@ const (
 
 // JSONL writes one JSON object per line. It is not safe for concurrent use.
 //
-// To a stream, every record is written at once, in one write, so that the reader sees it immediately. In a file, lines are held
-// back until Sync or Close, until they reach 64 KiB, or until a record is appended that ended a second after the first of them.
+// To a stream, each record is written at once, in one write, so that the reader sees it immediately. Lines for a file are held back until
+// Sync or Close, until they reach 64 KiB, or until the visit of an appended record ended a second after that of the first line held back.
 // After a kill, the file has everything that was synced, and a prefix of the rest, whose last line may be torn.
 //
-// Errors of the operating system are found by errors.Is: syscall.EPIPE if the reader of a pipe is gone, syscall.ENOSPC if the disk
-// is full. A process whose standard output breaks also gets SIGPIPE, which ends it unless it handles that signal with os/signal.
+// errors.Is finds errors of the operating system: syscall.EPIPE if the reader of a pipe is gone, syscall.ENOSPC if the disk is full. If
+// standard output breaks, the process also gets SIGPIPE, which ends it unless it handles that signal with os/signal.
 type JSONL struct {
 	Base
 
 	encode  func(b []byte, r *Record) ([]byte, error) // appends the lines of a record
-	stream  string                                    // the name of an output that is not a file
-	links   bool                                      // it writes Record.Outlinks
+	stream  string                                    // name of an output that is not a file
+	links   bool                                      // whether the lines have Record.Outlinks
 	w       io.Writer
 	f       File      // nil if w cannot be synced and truncated
 	path    string    // path of f
 	unnamed bool      // the name of f may not be durable
 	stale   bool      // the content of f may not be durable
 	hold    int       // number of bytes of lines that may be held back
-	lines   []byte    // not written yet
+	lines   []byte    // lines that are not written yet
 	since   time.Time // time at which the first record in lines ended
-	written int64     // bytes written to w, and by earlier runs to f
+	written int64     // bytes written to w, including those of earlier runs
 	err     error     // error of a write: the output may be torn after the last Sync
 	closed  bool
 }
@@ -58,8 +58,8 @@ type File interface {
 	Close() error
 }
 
-// NewJSONL writes to w, which the caller closes. Offsets count from the first Append. Sync does not make anything
-// durable, and Restore fails with ErrNotCuttable.
+// NewJSONL writes to w, which the caller closes. Offsets count from the first Append. Sync makes nothing durable, and Restore fails with
+// ErrNotCuttable.
 func NewJSONL(w io.Writer) *JSONL { return &JSONL{w: w, encode: appendVisit} }
 
 // OpenJSONL appends to the file at path and creates it if it does not exist.
@@ -76,8 +76,8 @@ func OpenJSONL(path string) (*JSONL, error) {
 	return j, nil
 }
 
-// AppendJSONL appends to an open file, at its end. Close closes it. The path is used for Name and for messages only: a caller that
-// creates the file must make its name durable.
+// AppendJSONL appends to an open file, at its end. Close closes the file. path is only used for Name and for messages: if the caller has
+// created the file, it must make the name durable.
 func AppendJSONL(f File, path string) (*JSONL, error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -86,8 +86,8 @@ func AppendJSONL(f File, path string) (*JSONL, error) {
 	return &JSONL{w: f, encode: appendVisit, f: f, path: path, stale: true, hold: holdLines, written: end}, nil
 }
 
-// AppendLines is like [AppendJSONL] with lines of another form. encode appends the lines of a record to b, each with its end; a record
-// may have none. It must not keep b.
+// AppendLines is like [AppendJSONL], but writes lines of another form. encode appends the lines of a record to b, each with its line end; a
+// record may have none. encode must not keep b.
 func AppendLines(f File, path string, encode func(b []byte, r *Record) ([]byte, error)) (*JSONL, error) {
 	j, err := AppendJSONL(f, path)
 	if err != nil {
@@ -106,7 +106,7 @@ func (j *JSONL) Name() string {
 	return filepath.Base(j.path)
 }
 
-// Append implements Sink. An error of the record, such as a time after the year 9999, leaves the output unchanged.
+// Append implements Sink. If the record is invalid, for example because of a time after the year 9999, the output is unchanged.
 func (j *JSONL) Append(_ context.Context, r *Record) error {
 	if err := j.usable(); err != nil {
 		return err
@@ -132,7 +132,7 @@ func appendVisit(b []byte, r *Record) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// flush writes the lines that are held back.
+// flush writes the lines held back.
 func (j *JSONL) flush() error {
 	if len(j.lines) == 0 {
 		return nil
@@ -146,7 +146,7 @@ func (j *JSONL) flush() error {
 	return j.failed(err)
 }
 
-// drop discards the lines that are held back.
+// drop discards the lines held back.
 func (j *JSONL) drop() {
 	if j.lines = j.lines[:0]; cap(j.lines) > keepLines {
 		j.lines = nil
@@ -186,7 +186,7 @@ func (j *JSONL) Sync(_ context.Context) (int64, error) {
 	return j.written, nil
 }
 
-// force makes the file durable, and its name the first time.
+// force makes the content of the file durable and, the first time, also its name.
 func (j *JSONL) force() error {
 	if err := j.f.Sync(); err != nil {
 		return err

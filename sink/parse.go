@@ -11,22 +11,22 @@ import (
 	"github.com/amble-crawler/amble/internal/jsonl"
 )
 
-// Parser decodes lines of JSONL, and keeps one copy of texts that occur in many lines. The zero Parser is ready for use. It must
-// not be used concurrently.
+// Parser decodes lines of JSONL. Of texts that occur in many lines it keeps only one copy. The zero Parser is ready for use. It must not be
+// used concurrently.
 type Parser struct {
-	// Short leaves out fields that statistics over many visits do not need: Charset, CharsetFrom, Truncated, SHA256, ETag,
-	// LastModified, Title, Canonical, Links and WARC may be empty. They are validated all the same.
+	// Short leaves out fields that statistics over many visits do not need: Charset, CharsetFrom, Truncated, SHA256, ETag, LastModified,
+	// Title, Canonical, Links and WARC may be empty. Their values are still validated.
 	Short bool
 
 	names         jsonl.Names
-	times, queued jsonl.Times                                 // of requests, and of the times at which URLs were queued
-	last          struct{ schema, via, outcome, kind string } // of the last line, if there without escapes
-	links         LinkCount                                   // discarded with Short
-	where         Location                                    // discarded with Short
+	times, queued jsonl.Times                                 // parsers of the times of requests, and of the times at which URLs were queued
+	last          struct{ schema, via, outcome, kind string } // texts of the last line, if they had no escapes there
+	links         LinkCount                                   // where links are decoded to with Short
+	where         Location                                    // where locations are decoded to with Short
 }
 
-// Parse decodes a line, with or without its newline. Its result is that of encoding/json for an empty Record, at a fraction of the
-// cost for lines in the form of JSONL: a million lines must be read in seconds. Strings in r may be shared with other Records.
+// Parse decodes a line, with or without its newline. The result is that of encoding/json for an empty Record, but costs a fraction of the
+// time for lines in the form of JSONL: a million lines must be read in seconds. Strings in r may be shared with other Records.
 func (p *Parser) Parse(line []byte, r *Record) error {
 	*r = Record{}
 	if s := (scanner{b: line, parser: p}); s.record(r) {
@@ -36,14 +36,14 @@ func (p *Parser) Parse(line []byte, r *Record) error {
 	return json.Unmarshal(line, r)
 }
 
-// scanner reads a line in the form of appendRecord. Its methods return false for anything else, valid JSON or not.
+// scanner reads a line in the form of appendRecord. If the line has any other form, even if it is valid JSON, its methods return false.
 type scanner struct {
 	b      []byte
-	i      int // number of bytes read
+	i      int // number of bytes already read
 	parser *Parser
 }
 
-// record reads the whole line.
+// record reads a whole line.
 func (s *scanner) record(r *Record) bool {
 	field := func(key []byte) bool { return s.visit(key, r) }
 	if s.has(`{"schema":`) {
@@ -56,8 +56,8 @@ func (s *scanner) record(r *Record) bool {
 	return s.i == len(s.b) || string(s.b[s.i:]) == "\n"
 }
 
-// inOrder reads members that most lines have, after the first key, as long as they are in the order of appendRecord: that is faster
-// than looking up their keys.
+// inOrder reads members of the line, after the first key, as long as they come in the order of appendRecord. That is faster than looking up
+// their keys.
 func (s *scanner) inOrder(r *Record) bool {
 	last := &s.parser.last
 	return s.same(&r.Schema, &last.schema) &&
@@ -87,12 +87,12 @@ func (s *scanner) inOrder(r *Record) bool {
 		(!s.has(`,"warc":`) || s.location(r))
 }
 
-// object reads an object. field reads the value of a key.
+// object reads an object. It calls field to read the value of each key.
 func (s *scanner) object(field func(key []byte) bool) bool {
 	return s.next('{') && s.member(field) && s.more(field)
 }
 
-// more reads the rest of an object, after a member.
+// more reads the rest of an object, after its first members.
 func (s *scanner) more(field func(key []byte) bool) bool {
 	for s.next(',') {
 		if !s.member(field) {
@@ -107,7 +107,7 @@ func (s *scanner) member(field func(key []byte) bool) bool {
 	return ok && plain && s.next(':') && field(key)
 }
 
-// has reads a text if it comes next.
+// has skips a text and returns true, if that text comes next.
 func (s *scanner) has(text string) bool {
 	if len(s.b)-s.i < len(text) || string(s.b[s.i:s.i+len(text)]) != text {
 		return false
@@ -116,7 +116,7 @@ func (s *scanner) has(text string) bool {
 	return true
 }
 
-// visit reads the value of a key that most lines have.
+// visit reads the value of a key that occurs in most lines.
 func (s *scanner) visit(key []byte, r *Record) bool {
 	switch string(key) {
 	case "schema":
@@ -151,7 +151,7 @@ func (s *scanner) visit(key []byte, r *Record) bool {
 	return s.page(key, r)
 }
 
-// page reads the value of a key that lines of pages have.
+// page reads the value of a key that occurs in lines of pages.
 func (s *scanner) page(key []byte, r *Record) bool {
 	switch string(key) {
 	case "type":
@@ -189,7 +189,7 @@ func (s *scanner) page(key []byte, r *Record) bool {
 	return s.rare(key, r)
 }
 
-// rare reads the value of a key that few lines have. encoding/json decodes values that are not strings.
+// rare reads the value of a key that occurs in few lines. encoding/json decodes values that are not strings.
 func (s *scanner) rare(key []byte, r *Record) bool {
 	var into any
 	switch string(key) {
@@ -285,7 +285,7 @@ func (s *scanner) location(r *Record) bool {
 	})
 }
 
-// next reads one character.
+// next skips the character c and returns true, if c comes next.
 func (s *scanner) next(c byte) bool {
 	if s.i < len(s.b) && s.b[s.i] == c {
 		s.i++
@@ -294,7 +294,7 @@ func (s *scanner) next(c byte) bool {
 	return false
 }
 
-// quoted reads a string and returns the bytes between its quotes, and whether they are plain, that is, without escapes.
+// quoted reads a string. It returns the bytes between the quotes, and whether they have no escapes.
 func (s *scanner) quoted() (inner []byte, plain, ok bool) {
 	if !s.next('"') {
 		return nil, false, false
@@ -323,9 +323,9 @@ func (s *scanner) quoted() (inner []byte, plain, ok bool) {
 	}
 }
 
-// special returns the position of the first byte that is not ASCII, a control, a quote or a backslash; len(b) if there is none. It
-// examines eight bytes at a time. In each expression, the lowest bit that is set belongs to the first such byte; bits above it may
-// be set wrongly, by the borrow of the subtraction.
+// special returns the position of the first byte that is not ASCII, or is a control character, a quote or a backslash; len(b) if there is
+// none. It examines eight bytes at a time. In each expression, the lowest bit that is set belongs to the first such byte; higher bits may
+// be wrong, because of the borrow of the subtraction.
 func special(b []byte) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -359,7 +359,7 @@ func (s *scanner) text(to *string) bool {
 	return json.Unmarshal(s.b[begin:s.i], to) == nil
 }
 
-// name reads a string that occurs in many lines.
+// name reads a string that occurs in many lines, and shares its copy.
 func (s *scanner) name(to *string) bool {
 	begin := s.i
 	if inner, plain, ok := s.quoted(); !ok || plain {
@@ -369,11 +369,11 @@ func (s *scanner) name(to *string) bool {
 	return json.Unmarshal(s.b[begin:s.i], to) == nil
 }
 
-// same reads a string that usually equals that of the previous line.
+// same reads a string that usually is equal to that of the previous line.
 func (s *scanner) same(to, last *string) bool {
 	begin := s.i
 	if end := begin + 1 + len(*last); begin+1 < end && end < len(s.b) && s.b[begin] == '"' && s.b[end] == '"' {
-		if string(s.b[begin+1:end]) == *last { // *last is plain
+		if string(s.b[begin+1:end]) == *last { // *last has no escapes
 			*to, s.i = *last, end+1
 			return true
 		}
@@ -385,7 +385,7 @@ func (s *scanner) same(to, last *string) bool {
 	return json.Unmarshal(s.b[begin:s.i], to) == nil
 }
 
-// dropped reads a string that Short leaves out.
+// dropped reads a string that Short leaves out, and only validates it if Short is set.
 func (s *scanner) dropped(to *string) bool {
 	if !s.parser.Short {
 		return s.text(to)
@@ -395,7 +395,7 @@ func (s *scanner) dropped(to *string) bool {
 	return ok && (plain || bytes.IndexByte(inner, '\\') < 0 || unescapes(inner) || json.Valid(s.b[begin:s.i]))
 }
 
-// unescapes reports whether each backslash in the inner part of a string begins one of the most frequent escapes.
+// unescapes reports whether every backslash between the quotes of a string begins one of the most frequent escapes.
 func unescapes(inner []byte) bool {
 	for {
 		n := bytes.IndexByte(inner, '\\')
@@ -416,12 +416,12 @@ func (s *scanner) number(to *int) bool {
 	return ok && int64(*to) == n
 }
 
-// integer reads a number of up to 18 digits.
+// integer reads an integer of up to 18 digits.
 func (s *scanner) integer(to *int64) bool {
 	negative := s.next('-')
 	begin, n := s.i, int64(0)
 	for ; s.i < len(s.b) && s.b[s.i]-'0' <= 9; s.i++ {
-		n = n*10 + int64(s.b[s.i]-'0') // wrong beyond 18 digits, which are rejected
+		n = n*10 + int64(s.b[s.i]-'0') // wrong for more than 18 digits, which are rejected
 	}
 	digits := s.i - begin
 	if negative {
@@ -441,7 +441,7 @@ func (s *scanner) time(to *time.Time, times *jsonl.Times) bool {
 	return ok || to.UnmarshalText(inner) == nil
 }
 
-// nested returns an array or an object, according to its first character, without parsing its contents.
+// nested returns an array or an object, which begins with first, without parsing its contents.
 func (s *scanner) nested(first byte) ([]byte, bool) {
 	begin, depth := s.i, 0
 	for s.i < len(s.b) {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Record is the outcome of one URL as it is written out: one line of visits.jsonl. docs/visit.schema.json describes
-// the JSON form.
+// Record is the outcome of one URL, in the form in which it is written: as one line of visits.jsonl. docs/visit.schema.json describes the
+// JSON form.
 type Record struct {
 	Schema  string   `json:"schema"`
 	URL     string   `json:"url"`
 	Final   string   `json:"final,omitempty"` // target of a redirect
 	Hops    []string `json:"hops,omitempty"`  // the redirects that led to URL, oldest first
-	Via     string   `json:"via,omitempty"`   // the page or redirect that named URL
+	Via     string   `json:"via,omitempty"`   // the page or redirect in which URL was found
 	Depth   int      `json:"depth"`
 	Status  int      `json:"status,omitempty"`
 	Outcome string   `json:"outcome"`
@@ -24,43 +24,43 @@ type Record struct {
 	Type         string     `json:"type,omitempty"`
 	Charset      string     `json:"charset,omitempty"`
 	CharsetFrom  string     `json:"charset_from,omitempty"`  // where Charset comes from: "header", "meta", …
-	Bytes        int        `json:"bytes,omitempty"`         // of the decoded body
-	Truncated    string     `json:"truncated,omitempty"`     // why the body is incomplete
-	Cached       bool       `json:"cached,omitempty"`        // the response is from a cache: nothing was requested
-	SHA256       string     `json:"sha256,omitempty"`        // of the decoded body, hexadecimal
-	ETag         string     `json:"etag,omitempty"`          // as received, for later conditional requests
-	LastModified string     `json:"last_modified,omitempty"` // as received, for later conditional requests
+	Bytes        int        `json:"bytes,omitempty"`         // size of the decoded body
+	Truncated    string     `json:"truncated,omitempty"`     // reason code if the body is incomplete
+	Cached       bool       `json:"cached,omitempty"`        // the response comes from a cache, without a request
+	SHA256       string     `json:"sha256,omitempty"`        // hash of the decoded body, hexadecimal
+	ETag         string     `json:"etag,omitempty"`          // header field as received, for later conditional requests
+	LastModified string     `json:"last_modified,omitempty"` // header field as received, for later conditional requests
 	Title        string     `json:"title,omitempty"`
 	Canonical    string     `json:"canonical,omitempty"`
 	Directives   []string   `json:"directives,omitempty"` // robots directives that apply to the page
 	Usage        []Usage    `json:"usage,omitempty"`      // the site's preferences about uses of the page
 	Terms        *Terms     `json:"terms,omitempty"`      // all statements of the site about uses, with the verdict for the purposes of the crawl
 	SameAs       string     `json:"same_as,omitempty"`    // the first URL with the same body
-	NearOf       string     `json:"near_of,omitempty"`    // an earlier page that is nearly the same
+	NearOf       string     `json:"near_of,omitempty"`    // URL of an earlier page that is nearly the same
 	Links        *LinkCount `json:"links,omitempty"`
 
-	// Rendered is the result of rendering the page, nil if it was not rendered. Title, Canonical, Directives and Links are those of
-	// the rendered page, if there is one; Bytes and SHA256 are those of the fetched page.
+	// Rendered is the result of rendering the page, nil if it was not rendered. If there is a rendered page, Title, Canonical, Directives and
+	// Links are those of that page; Bytes and SHA256 always are those of the fetched page.
 	Rendered *Rendered `json:"rendered,omitempty"`
 
-	// Data holds the values that the program extracted from the page, in its own form: each element is a JSON value.
+	// Data holds the values that the program has extracted from the page: each element is a JSON value of the program's choice.
 	Data []json.RawMessage `json:"data,omitempty"`
 
-	Attempt int       `json:"attempt,omitempty"` // 0 for the first
+	Attempt int       `json:"attempt,omitempty"` // number of the attempt, from 0
 	Queued  time.Time `json:"queued,omitzero"`
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 
-	// WARC is the place in an archive of the response, nil if none stored it. A sink that stores the response sets it in Append, so
-	// it must come before the sinks that write it.
+	// WARC is the place of the response in an archive, nil if no sink stored it. A sink that stores the response sets WARC in Append, so it
+	// must come before the sinks that write it.
 	WARC *Location `json:"warc,omitempty"`
 
-	// Outlinks are the links of the page in document order, each with its fate, if one of the crawl's sinks has [Needs].Links. They
-	// are not part of the JSON form.
+	// Outlinks are the links of the page in document order, each with its fate. They are only set if one of the crawl's sinks has
+	// [Needs].Links. They are not part of the JSON form.
 	Outlinks []Outlink `json:"-"`
 
-	// Exchange is the last request for the URL with its response, for sinks that store it. It is nil if there was none or it was
-	// not recorded. It is not part of the JSON form.
+	// Exchange is the last request for the URL and its response, for sinks that store them. It is nil if there was no request or it was not
+	// recorded. It is not part of the JSON form.
 	Exchange *Exchange `json:"-"`
 }
 
@@ -73,7 +73,7 @@ type Usage struct {
 	Value string `json:"value,omitempty"`
 }
 
-// LinkCount counts the links of a page by the decision about them.
+// LinkCount counts the links of a page by what was decided about them.
 type LinkCount struct {
 	Found      int `json:"found"`
 	Follow     int `json:"follow,omitempty"`
@@ -87,47 +87,47 @@ type LinkCount struct {
 	Full       int `json:"queue_full,omitempty"`
 }
 
-// Rendered is the outcome of rendering a page, which means running its scripts in a browser. The codes are those of package render and
-// of crawler.Rendered.
+// Rendered is the outcome of rendering a page: of running its scripts in a browser. The codes are those of package render and of
+// crawler.Rendered.
 type Rendered struct {
-	Why      string          `json:"why"`                  // the rule that decided to render it
-	Cut      string          `json:"cut,omitempty"`        // why rendering ended early
+	Why      string          `json:"why"`                  // rule by which the page was rendered
+	Cut      string          `json:"cut,omitempty"`        // reason code if rendering ended early
 	Rounds   int             `json:"rounds,omitempty"`     // number of rounds
-	Millis   int             `json:"virtual_ms,omitempty"` // time for which the page ran by its own clock, in milliseconds
-	Bytes    int             `json:"bytes,omitempty"`      // size of the rendered document; 0: there is none, and the fetched page counts
-	SHA256   string          `json:"sha256,omitempty"`     // of the rendered document, hexadecimal
+	Millis   int             `json:"virtual_ms,omitempty"` // time for which the page ran, by the page's clock, in milliseconds
+	Bytes    int             `json:"bytes,omitempty"`      // size of the rendered document; 0: there is none, so the fetched page counts
+	SHA256   string          `json:"sha256,omitempty"`     // hash of the rendered document, hexadecimal
 	Requests []RenderRequest `json:"requests,omitempty"`   // the page's requests, in order
 	Dropped  int             `json:"dropped,omitempty"`    // number of requests beyond the limit of Requests
-	Routes   []RenderRoute   `json:"routes,omitempty"`     // addresses to which scripts tried to go; they are links of the page
-	Console  []string        `json:"console,omitempty"`    // the first lines written to its console
+	Routes   []RenderRoute   `json:"routes,omitempty"`     // addresses to which scripts tried to navigate; they count as links
+	Console  []string        `json:"console,omitempty"`    // first lines that the page wrote to the console
 	Dialogs  int             `json:"dialogs,omitempty"`    // number of dialogs opened
-	WARC     *Location       `json:"warc,omitempty"`       // the place in an archive of the rendered document; set like Record.WARC
+	WARC     *Location       `json:"warc,omitempty"`       // place of the rendered document in an archive; set like Record.WARC
 
-	// DOM is the rendered document, HTML in UTF-8, and Screenshot a picture of it (PNG), for sinks that store them. They are
-	// nil if there is none, and not part of the JSON form.
+	// DOM is the rendered document, HTML in UTF-8, and Screenshot a picture of the page (PNG), for sinks that store them. They are nil if
+	// there is none, and not part of the JSON form.
 	DOM        []byte `json:"-"`
 	Screenshot []byte `json:"-"`
 }
 
-// RenderRequest is a request of a rendered page, and its outcome: Status of the response, or Refused, or neither if the response is
-// missing.
+// RenderRequest is a request of a rendered page, and its outcome: the Status of the response, or a reason in Refused; neither is set if the
+// response is missing.
 type RenderRequest struct {
-	URL     string `json:"url"`               // as requested, at most its first 2048 bytes; it need not be a valid URL
-	Kind    string `json:"kind"`              // what the answer was for, a render.Kind: "script", "fetch", …
+	URL     string `json:"url"`               // as requested, cut to 2048 bytes; may be an invalid URL
+	Kind    string `json:"kind"`              // what the response is used for, a render.Kind: "script", "fetch", …
 	Method  string `json:"method,omitempty"`  // HTTP method if it is not GET
-	Status  int    `json:"status,omitempty"`  // of the response; 0: there was none
-	Refused string `json:"refused,omitempty"` // reason code of a refusal: see render.Fate; "": there was none
+	Status  int    `json:"status,omitempty"`  // status of the response; 0: there was none
+	Refused string `json:"refused,omitempty"` // reason code if the request was refused (see render.Fate)
 }
 
-// RenderRoute is an address to which a script of a page tried to go.
+// RenderRoute is an address to which a script of a page tried to navigate.
 type RenderRoute struct {
 	URL string `json:"url"`
-	How string `json:"how"` // "push", "location", …
+	How string `json:"how"` // how the script did so: "push", "location", …
 }
 
 // Location is a place in an archive.
 type Location struct {
 	File   string `json:"file"`   // name of the archive file, without directory
-	Offset int64  `json:"offset"` // of the record in the file, in bytes
-	Length int64  `json:"length"` // of the compressed record in the file, in bytes
+	Offset int64  `json:"offset"` // offset of the record in the file, in bytes
+	Length int64  `json:"length"` // length of the compressed record in the file, in bytes
 }

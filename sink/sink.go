@@ -1,17 +1,16 @@
-// Package sink defines the outputs of a crawl. A [Sink] gets one [Record] for each URL whose outcome is final, in order, and
-// reports how much of its output is durable, so that after a crash the output and the crawl's frontier can return to the same
-// point.
+// Package sink defines the outputs of a crawl. A [Sink] gets one [Record] for each URL whose outcome is final, in order, and reports how
+// much of its output is durable. So after a crash, the output and the crawl's frontier can return to the same point.
 //
-// [JSONL] writes a line for each record. Package sink/warc writes requests and responses as sent and received, from
-// [Record].Exchange, in the format of web archives. If a crawl has both, the archive must come first: it sets Record.WARC to the
-// place of the response, and the line contains it.
+// [JSONL] writes a line for each record. Package sink/warc writes requests and responses as sent and received, from [Record].Exchange, in
+// the format of web archives. In a crawl with both, the archive must come first: it sets Record.WARC to the place of the response, which
+// then is part of the line.
 //
 // # A custom sink
 //
 // A sink embeds [Base] and has the methods Append, Sync, Restore and Close. The example OwnSink is a complete sink for a text file,
 // in 80 lines. The methods must do the following:
 //
-//   - Append copies what it needs of the record and keeps it in memory, or writes it: nothing needs to be durable
+//   - Append copies what it needs of the record and keeps it in memory, or writes it: nothing must be durable
 //     yet. It never keeps the record or its slices.
 //   - Sync makes the output durable and returns a number that says how far it reaches: the length of a file, or the
 //     highest number of a row. It is called for every commit of the crawl, so it should be cheap if nothing was
@@ -22,17 +21,17 @@
 //   - Name is the key under which the crawl stores the number, together with the state of the URLs. When the crawl
 //     resumes, it calls Restore with that number. For a sink without a name, the key is its place among the sinks.
 //
-// A crawl that is canceled still syncs its sinks. A sink on a network should give up when the context of Sync ends, a minute later:
-// its last visits are then requested again when the crawl resumes.
+// A crawl that is canceled still syncs its sinks. The context of that Sync ends after a minute, and a sink on a network should give up
+// then: when the crawl resumes, it requests its last URLs again.
 //
-// An output that cannot remove anything, such as a message queue, can be a sink of crawls that are never resumed: its Restore
-// returns an error. Otherwise its readers must expect pages twice.
+// An output that cannot remove anything, such as a message queue, can be a sink of crawls that are never resumed: its Restore returns an
+// error. If such a crawl is resumed nevertheless, readers of the output must expect pages twice.
 //
-// A sink that stores requests and responses returns Needs.Exchanges, reads [Record].Exchange, and implements AppendExchange to get
-// requests for robots.txt, too. A nil Exchange is not an error: not every visit has one.
+// A sink that stores requests and responses sets Needs.Exchanges, and reads [Record].Exchange. It implements AppendExchange to get requests
+// for robots.txt, too. A nil Exchange is not an error: not every visit has one.
 //
-// Package sink/sinktest tests a sink against each clause of the contract: call its Run and RunKilled with a function that opens the
-// output in a directory and one that reads it back.
+// Package sink/sinktest tests a sink against each clause of the contract. Call its Run and RunKilled with a function that opens the output
+// in a directory, and one that reads the output.
 package sink
 
 import (
@@ -40,8 +39,8 @@ import (
 	"errors"
 )
 
-// Schema names the version of Record's JSON form. It changes if the meaning of a field changes or a field is removed,
-// not if fields are added.
+// Schema names the version of Record's JSON form. It changes if the meaning of a field changes or a field is removed, but not if fields are
+// added.
 const Schema = "amble.visit/1"
 
 // ErrClosed is returned by every method after Close, except Close.
@@ -72,20 +71,19 @@ var ErrClosed = errors.New("sink: closed")
 //	S13 If the context of Sync or Restore has ended, the call does what it does otherwise, or returns an error that
 //	    wraps the context's error. After such an error, Restore with another context works. Close always closes.
 type Sink interface {
-	// Append adds a record. The output may be buffered until Sync. After an error the output is only valid up to the
-	// last offset that Sync returned.
+	// Append adds a record. The output may be buffered until Sync. After an error, the output is valid only up to the last offset that Sync
+	// returned.
 	Append(ctx context.Context, r *Record) error
-	// AppendExchange adds an exchange that is not a visit, under the same conditions as Append: a request for a robots.txt, or a
-	// response after which the URL is requested again. It is called if Needs requires it.
+	// AppendExchange adds an exchange that is not a visit, under the same conditions as Append: a request for a robots.txt, or a response
+	// after which the URL is requested again. It is called only if Needs().Exchanges is set.
 	AppendExchange(ctx context.Context, x *Exchange) error
 	// Needs returns the data that the sink reads. The result never changes.
 	Needs() Needs
-	// Name returns the name under which the frontier stores the committed offsets of the sink. It must be the same whenever the
-	// output is opened again, and unique among the sinks of the crawl: a crawl that resumes after a crash restores each sink to the
-	// offset under its name. "" stands for the sink's position among them. It may be called at any time, by any goroutine.
+	// Name returns the name under which the frontier stores the committed offsets of the sink. It must be the same whenever the output is
+	// opened again, and unique among the sinks of the crawl: a crawl that resumes after a crash restores each sink to the offset under its
+	// name. For "", the name is the sink's position among the sinks. Name may be called at any time, by any goroutine.
 	Name() string
-	// Sync makes everything appended so far durable and returns the offset of its end.
-	// It may give up when ctx ends.
+	// Sync makes everything appended so far durable and returns the offset of its end. It may give up when ctx ends.
 	Sync(ctx context.Context) (offset int64, err error)
 	// Restore cuts the output back to an offset that Sync returned. It is called before the first Append, when a crawl resumes
 	// after a crash, and after an error. It may give up when ctx ends: Restore can then be repeated.
@@ -98,11 +96,11 @@ type Sink interface {
 // not collected.
 type Needs struct {
 	Exchanges bool // Record.Exchange and AppendExchange: requests and responses as sent and received
-	Links     bool // Record.Outlinks
+	Links     bool // Record.Outlinks: the links of pages
 }
 
-// Base implements the optional methods of a Sink that only takes records and has no name. A sink embeds it and replaces the methods
-// that it needs. A wrapper embeds the Sink that it wraps instead, and so keeps all of its abilities.
+// Base implements the optional methods of a Sink, for a sink that only takes records and has no name. A sink embeds Base and replaces the
+// methods that it needs. A wrapper instead embeds the Sink that it wraps, and so keeps all of its abilities.
 type Base struct{}
 
 // AppendExchange does nothing.

@@ -15,13 +15,13 @@ import (
 // Dialect is the SQL dialect of a database.
 type Dialect int
 
-// The dialects of [OpenTable].
+// Dialects for [OpenTable].
 const (
 	SQLite Dialect = iota + 1
 	PostgreSQL
 )
 
-// column is a field of T in a table.
+// column is a column of a table, for a field of T.
 type column struct {
 	field
 	sql     string // SQL type
@@ -34,7 +34,7 @@ var (
 	bytesType = reflect.TypeFor[[]byte]()
 )
 
-// columnsOf returns the columns for T.
+// columnsOf returns the columns for the fields of T.
 func columnsOf[T any](d Dialect) ([]column, error) {
 	fields, err := fieldsOf[T]("db", "json")
 	var all []column
@@ -79,13 +79,13 @@ func (c *column) sqlType() string {
 	return pick("TEXT", "JSON")
 }
 
-// canBeKey reports whether the column contains texts or whole numbers, and never NULL.
+// canBeKey reports whether the column contains texts or whole numbers, and cannot be NULL.
 func (c *column) canBeKey() bool {
 	k := c.typ.Kind()
 	return !c.null && (k == reflect.String || k >= reflect.Int && k <= reflect.Uint64)
 }
 
-// value returns the database's value for a field.
+// value converts the value of a field to the database's form.
 func (c *column) value(v reflect.Value) (driver.Value, error) {
 	if c.null {
 		if v.IsNil() {
@@ -97,7 +97,7 @@ func (c *column) value(v reflect.Value) (driver.Value, error) {
 	case c.typ == timeType:
 		t := v.Interface().(time.Time).UTC().Truncate(time.Microsecond) // guaranteed by c.typ
 		if c.dialect == SQLite {
-			return t.Format(jsonl.TimeForm), nil // SQLite compares times as texts
+			return t.Format(jsonl.TimeForm), nil // SQLite compares times as text
 		}
 		return t, nil
 	case c.typ == bytesType:
@@ -128,7 +128,7 @@ func (c *column) value(v reflect.Value) (driver.Value, error) {
 	return string(b), err
 }
 
-// cell implements sql.Scanner: it sets a field to a value from the database.
+// cell implements sql.Scanner: it sets a field of T to a value from the database.
 type cell struct {
 	*column
 	v reflect.Value

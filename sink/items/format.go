@@ -19,9 +19,9 @@ type Format[T any] struct {
 	Suffix string
 	// Write writes a complete file with rows, each the JSON of a T. It stops at the first error of rows and returns it.
 	Write func(w io.Writer, rows iter.Seq2[json.RawMessage, error]) error
-	// Cut writes a complete file with the first n rows of another, which has size bytes.
+	// Cut writes a complete file with the first n rows of file, which has size bytes.
 	Cut func(w io.Writer, file io.ReaderAt, size, n int64) error
-	// Err is the error of [OpenShards] if the format cannot express T.
+	// Err is not nil if the format cannot express T. [OpenShards] returns it.
 	Err error
 }
 
@@ -33,7 +33,7 @@ func JSONL[T any]() Format[T] {
 	}, Cut: cutLines, Err: err}
 }
 
-// CSV returns the format of files with a row for each result, after a row with the names of the fields. Cells are as in [sink.CSV]:
+// CSV returns the format of files with a row for each result, after a row with the names of the fields. Cells have the form of [sink.CSV]:
 // text that a spreadsheet would execute has an apostrophe in front.
 func CSV[T any]() Format[T] {
 	fields, err := fieldsOf[T]("json")
@@ -46,7 +46,7 @@ func CSV[T any]() Format[T] {
 	}, Cut: cutCSV, Err: err}
 }
 
-// through writes rows with a sink for streams.
+// through writes rows with the sink that open returns for a stream.
 func through(w io.Writer, rows iter.Seq2[json.RawMessage, error], open func(io.Writer) sink.Sink) error {
 	buffer := bufio.NewWriterSize(w, 256<<10)
 	out := open(buffer)
@@ -88,7 +88,7 @@ func endOfLine(r io.Reader, n int64) (end int64, err error) {
 func cutCSV(w io.Writer, file io.ReaderAt, size, n int64) error {
 	r := csv.NewReader(io.NewSectionReader(file, 0, size))
 	r.FieldsPerRecord, r.ReuseRecord = -1, true
-	for range 1 + n { // the row with the names of the columns comes first
+	for range 1 + n { // one more line, since the first one has the names of the columns
 		if _, err := r.Read(); err != nil {
 			return fmt.Errorf("%d rows were expected: %w", n, err)
 		}

@@ -1,5 +1,5 @@
-// Package items writes results that are values of a struct type T: [Shards] to files of bounded size, [Table] to a table of a SQL
-// database. Both are sinks for the Sinks of a crawler.Config: a crawl that is killed and resumed has each result once.
+// Package items writes results that are values of a struct type T: [Shards] writes them to files of bounded size, [Table] to a table of a
+// SQL database. Both are sinks for the Sinks of a crawler.Config: even if a crawl is killed and resumed, the output has each result once.
 //
 //	table, err := items.OpenTable[Product](ctx, db, items.PostgreSQL, "products", "site", "sku")
 //	config.Sinks = []sink.Sink{table} // a Handler calls v.Emit(product)
@@ -8,8 +8,8 @@
 //	_, err = j.Run(ctx)
 //	err = errors.Join(err, j.Close(), table.Close(ctx))
 //
-// A result that is not a T, for example because it has a field that T does not have, is an error of Append, and so ends the crawl:
-// nothing is lost silently. The fields of T have their JSON names in JSON lines and CSV, and columns have those of the tag db.
+// A result that is not a T, for example because it has a field that T does not have, is an error of Append, which ends the crawl: nothing
+// is lost silently. In JSON lines and CSV, the fields of T have their JSON names. In a table, they have the names of the tag db.
 package items
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// decode returns the results of a record.
+// decode returns the results of a record as values of type T.
 func decode[T any](r *sink.Record) ([]T, error) {
 	all := make([]T, len(r.Data))
 	for i, item := range r.Data {
@@ -35,15 +35,15 @@ func decode[T any](r *sink.Record) ([]T, error) {
 	return all, nil
 }
 
-// field is a field of T, with its name in one of the written forms.
+// field is a field of T, with its name in one of the output forms.
 type field struct {
 	name  string
 	index []int
 	typ   reflect.Type
 }
 
-// fieldsOf returns the exported fields of T; those of embedded structs replace the struct. A field's name is the first of the tags
-// that it has, or its Go name; "-" leaves it out.
+// fieldsOf returns the exported fields of T. Fields of an embedded struct count as fields of T. The name of a field comes from the first of
+// the tags that it has; without a tag, it is the Go name. The name "-" leaves the field out.
 func fieldsOf[T any](tags ...string) ([]field, error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct {

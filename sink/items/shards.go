@@ -24,16 +24,16 @@ import (
 
 // Bounds holds the size limits for each file of [Shards].
 type Bounds struct {
-	Rows  int64 // maximum number. 0: 1,000,000
+	Rows  int64 // maximum number of rows. 0: 1,000,000
 	Bytes int64 // maximum size of the rows as JSON lines; a longer row gets a file for itself. 0: 128 MiB
 }
 
-// Shards implements [sink.Sink]: it writes each result as a row to files in a directory, and begins a new file if one is full.
+// Shards implements [sink.Sink]: it writes each result as a row to files in a directory. When a file is full, it begins a new one.
 //
-// A file has its first and last row in its name, products-000000000001-000000050000.csv, and appears when it is complete: its
-// content does not change while the crawl runs. Rows of the next file are in products-000000050001.open, as JSON lines. Close makes
-// a complete file of them, too, so that each run of a crawl ends with a shorter file. A resumed crawl removes rows that were not
-// committed: a file that has such rows becomes shorter, and gets a new name.
+// The name of a file has the numbers of its first and last row, such as products-000000000001-000000050000.csv. A file appears when it is
+// complete, and its content does not change while the crawl runs. The rows of the next file are in products-000000050001.open, as JSON
+// lines. Close makes a complete file of them, too, so each run of a crawl ends with a shorter file. When a crawl is resumed, rows that were
+// not committed are removed: a file with such rows becomes shorter, and gets a new name.
 //
 // A directory may have several Shards of different names. Each belongs to one crawl. A Shards is not safe for concurrent use.
 type Shards[T any] struct {
@@ -43,29 +43,29 @@ type Shards[T any] struct {
 	format    Format[T]
 	bounds    Bounds
 	files     []shard
-	open      shard         // rows that are in no complete file yet; last is first-1 if there are none
-	torn      []shard       // earlier open files, which can reappear after a power failure
-	f         *os.File      // file of open, or nil
+	open      shard         // range of rows that are not in a complete file yet; last is first-1 if there are none
+	torn      []shard       // other open files: earlier ones can reappear after a power failure
+	f         *os.File      // file with the rows of open; may be nil
 	w         *bufio.Writer // writes to f
-	size      int64         // bytes of f, and of the data that w holds
+	size      int64         // bytes written to w
 	unnamed   bool          // the name of f may not be durable
 	stale     bool          // the content of f may not be durable
 	err       error
 	closed    bool
-	synced    int64    // the offset that the last Sync returned
-	up        *uploads // nil: files stay in the directory only
+	synced    int64    // last offset that Sync or Restore has established
+	up        *uploads // nil: files are not copied to a store
 
 	disk func(io.Writer) io.Writer // wraps the writer of each file; nil: no wrapper
 	step func()                    // called after each change of the directory; may be nil
 }
 
-// shard is a range of rows, counted from 1.
+// shard is a file with a range of rows, which are counted from 1.
 type shard struct {
 	first, last int64
 	path        string
 }
 
-// OpenShards opens the files NAME-… in dir, and creates dir if it does not exist. Rows are in the format f: [JSONL], [CSV], or
+// OpenShards opens the files NAME-… in dir, and creates dir if it does not exist. The complete files have the format f: [JSONL], [CSV], or
 // Parquet of package sink/items/parquet.
 func OpenShards[T any](dir, name string, f Format[T], b Bounds) (*Shards[T], error) {
 	if f.Err != nil {
@@ -91,10 +91,10 @@ func OpenShards[T any](dir, name string, f Format[T], b Bounds) (*Shards[T], err
 	return s, nil
 }
 
-// Name implements sink.Sink: it returns the last element of the directory and the name, "crawl/products".
+// Name implements sink.Sink. It returns the last element of the directory and the name, such as "crawl/products".
 func (s *Shards[T]) Name() string { return filepath.Base(s.dir) + "/" + s.name }
 
-// scan reads the state of the directory.
+// scan finds the files of s in the directory.
 func (s *Shards[T]) scan() error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Shards[T]) scan() error {
 	return nil
 }
 
-// measure counts the complete lines of an open file, and their bytes.
+// measure returns x with the last row of an open file, and the bytes of its complete lines.
 func measure(x shard) (shard, int64, error) {
 	f, err := safefile.Open(x.path)
 	if err != nil {
@@ -138,7 +138,7 @@ func measure(x shard) (shard, int64, error) {
 	x.last = x.first - 1
 	for row, err := range rowsOf(f) {
 		if err != nil {
-			break // a torn line, or foreign bytes
+			break // the rest is a torn line or foreign bytes
 		}
 		x.last++
 		size += int64(len(row)) + 1
@@ -146,7 +146,7 @@ func measure(x shard) (shard, int64, error) {
 	return x, size, f.Close()
 }
 
-// complete returns the last row of the complete files.
+// complete returns the number of the last row in the complete files.
 func (s *Shards[T]) complete() int64 {
 	end := int64(0)
 	for _, x := range s.files {
@@ -157,7 +157,7 @@ func (s *Shards[T]) complete() int64 {
 
 func (s *Shards[T]) end() int64 { return max(s.complete(), s.open.last) }
 
-// rowsOf reads JSON lines.
+// rowsOf reads rows from JSON lines. The first invalid line ends the sequence with an error.
 func rowsOf(r io.Reader) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		for lines := bufio.NewReaderSize(r, 256<<10); ; {
@@ -233,7 +233,7 @@ func (s *Shards[T]) add(row []byte) error {
 	return nil
 }
 
-// reopen opens the open file and removes torn bytes.
+// reopen opens the open file, or creates it, and removes torn bytes at its end.
 func (s *Shards[T]) reopen() error {
 	s.unnamed = s.open.path == ""
 	if s.unnamed {
@@ -264,7 +264,7 @@ func (s *Shards[T]) changed() {
 	}
 }
 
-// finish makes a complete file from the open one. A kill during it leaves the open file, the complete one, or both.
+// finish makes a complete file from the open one. If the process is killed meanwhile, the open file, the complete one, or both exist.
 func (s *Shards[T]) finish() error {
 	if s.f == nil {
 		if err := s.reopen(); err != nil {
@@ -293,7 +293,7 @@ func (s *Shards[T]) named(first, last int64) shard {
 	return shard{first, last, filepath.Join(s.dir, fmt.Sprintf("%s-%012d-%012d%s", s.name, first, last, s.format.Suffix))}
 }
 
-// write writes a complete file in one durable step.
+// write writes a complete file, which appears in one durable step.
 func (s *Shards[T]) write(path string, content func(io.Writer) error) error {
 	temp := filepath.Join(s.dir, s.name+".tmp")
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o644)
@@ -321,7 +321,7 @@ func (s *Shards[T]) Sync(_ context.Context) (int64, error) {
 		return 0, err
 	}
 	if s.up != nil {
-		s.up.offer(s.files, s.synced) // the caller has committed the last offset before it calls Sync again
+		s.up.offer(s.files, s.synced) // rows up to the last offset are committed, since the caller calls Sync again
 	}
 	if !s.stale || s.f == nil {
 		s.synced = s.end()
@@ -342,7 +342,7 @@ func (s *Shards[T]) Sync(_ context.Context) (int64, error) {
 	return s.synced, nil
 }
 
-// Restore implements sink.Sink. It removes later rows. A complete file that has some of them is rewritten without them.
+// Restore implements sink.Sink. It removes the rows after the offset. A complete file with some of these rows is rewritten without them.
 func (s *Shards[T]) Restore(ctx context.Context, offset int64) error {
 	if s.closed {
 		return sink.ErrClosed
@@ -357,7 +357,7 @@ func (s *Shards[T]) Restore(ctx context.Context, offset int64) error {
 		return err
 	}
 	if s.f != nil {
-		_ = s.f.Close() // its content is read again below
+		_ = s.f.Close() // the file is read again below
 		s.f, s.w = nil, nil
 	}
 	err := s.scan()
@@ -386,13 +386,13 @@ func (s *Shards[T]) Restore(ctx context.Context, offset int64) error {
 	return nil
 }
 
-// cut removes the rows after offset, the last ones first, so that it can be repeated after a kill.
+// cut removes the rows after offset. It begins with the last rows, so it can be repeated after a kill.
 func (s *Shards[T]) cut(offset int64) error {
 	if err := os.Remove(filepath.Join(s.dir, s.name+".tmp")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	whole := slices.ContainsFunc(s.files, func(x shard) bool { return x.last == offset })
-	kept := int64(math.MaxInt64) // the first remaining row of the open file
+	kept := int64(math.MaxInt64) // first row of the open file that remains
 	for _, x := range append(s.torn, s.open) {
 		var err error
 		switch {
@@ -425,7 +425,7 @@ func (s *Shards[T]) cut(offset int64) error {
 	return nil
 }
 
-// cutOpen cuts the open file.
+// cutOpen truncates the open file x after the row offset.
 func (s *Shards[T]) cutOpen(x shard, offset int64) error {
 	f, err := os.OpenFile(x.path, os.O_RDWR, 0)
 	if err != nil {
@@ -441,7 +441,7 @@ func (s *Shards[T]) cutOpen(x shard, offset int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// shorten writes the first rows of a complete file as another one.
+// shorten writes the rows of a complete file up to offset as a new file.
 func (s *Shards[T]) shorten(x shard, offset int64) error {
 	f, err := safefile.Open(x.path)
 	if err != nil {
@@ -454,7 +454,7 @@ func (s *Shards[T]) shorten(x shard, offset int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// Close implements sink.Sink. It makes a complete file from the rows that are in none yet.
+// Close implements sink.Sink. It makes a complete file of the rows that are not in one yet.
 func (s *Shards[T]) Close(_ context.Context) error {
 	if s.closed {
 		return nil

@@ -12,17 +12,17 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Table implements [sink.Sink]: it writes each result as a row of a table in a SQL database. A row with the key of an earlier one
-// replaces its columns; other columns of the table do not change.
+// Table implements [sink.Sink]: it writes each result as a row of a table in a SQL database. If the table already has a row with the same
+// key, that row's columns are replaced; columns that T does not have are unchanged.
 //
-// The columns are the exported fields of T. Their names are those of the tag db, or of json, or the Go names; db:"-" leaves a field
-// out. Strings, numbers, booleans, times and bytes have native types of the database; structs, maps and lists are JSON; pointers can
-// be NULL. Times are in UTC with microseconds.
+// The columns are the exported fields of T. A column has the name of the tag db, otherwise of json, otherwise the Go name; db:"-" leaves a
+// field out. Strings, numbers, booleans, times and bytes have native types of the database; structs, maps and lists are stored as JSON;
+// pointers can be NULL. Times are in UTC with microseconds.
 //
-// Results stay in memory until Sync, which writes them in one transaction, together with a row for each in the table NAME_undo: the
-// job, the number of the result in the job, its key, and the previous state of its row, as JSON. So a resumed crawl undoes results
-// that were not committed, and each result counts once. Several jobs may write to one table, even at the same time, and each undoes
-// only its own results. The rows of a job that will not be resumed can be deleted from NAME_undo.
+// Results stay in memory until Sync, which writes all of them in one transaction. For each, it also writes a row to the table NAME_undo:
+// the job, the number of the result in the job, the key, and the previous state of the key's row, as JSON. With these rows, a resumed crawl
+// undoes results that were not committed, so each result counts once. Several jobs may write to one table, even at the same time: each
+// undoes only its own results. When a job will not be resumed, its rows can be deleted from NAME_undo.
 //
 // A Table is not safe for concurrent use.
 type Table[T any] struct {
@@ -33,7 +33,7 @@ type Table[T any] struct {
 	name    string
 	job     string
 	columns []column
-	keys    []int  // indexes of the key's columns
+	keys    []int  // indexes of the columns in the key
 	selects string // statement that reads a row by its key
 	upserts string // statement that adds a row, or replaces the columns of the row with the same key
 	pending []row  // results since the last Sync
@@ -42,15 +42,15 @@ type Table[T any] struct {
 	closed  bool
 }
 
-// row is a result.
+// row is a result, converted to the values of a row.
 type row struct {
-	key    string // the values of the key, as JSON
+	key    string // values of the key's columns, as JSON
 	values []any
 }
 
-// OpenTable opens the table name, and creates it and the table name_undo if they do not exist. The job is a text that identifies a
-// crawl, and is the same when the crawl is resumed: the path of its directory, for example. The key names one or more columns of
-// texts or whole numbers.
+// OpenTable opens the table name, and creates it and the table name_undo if they do not exist. job is a text that identifies the crawl and
+// stays the same when the crawl is resumed, such as the path of its directory. key names one or more columns that contain texts or whole
+// numbers.
 //
 // The caller opens the database with a driver, and closes it after the Table.
 func OpenTable[T any](ctx context.Context, db *sql.DB, d Dialect, name, job string, key ...string) (*Table[T], error) {
@@ -81,12 +81,12 @@ func OpenTable[T any](ctx context.Context, db *sql.DB, d Dialect, name, job stri
 	return t, nil
 }
 
-// Name implements sink.Sink: it returns the name of the table, "table products".
+// Name implements sink.Sink. It returns the name of the table, such as "table products".
 func (t *Table[T]) Name() string { return "table " + t.name }
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// undo returns the quoted name of the table with the previous rows.
+// undo returns the quoted name of the table NAME_undo.
 func (t *Table[T]) undo() string { return quote(t.name + "_undo") }
 
 // schema returns the statements that create the tables.
@@ -105,7 +105,7 @@ func (t *Table[T]) schema() []string {
 	}
 }
 
-// prepare makes the statements for each result.
+// prepare sets the statements that are executed for each result.
 func (t *Table[T]) prepare() {
 	var names, marks, sets, keys []string
 	for i := range t.columns {
@@ -127,7 +127,7 @@ func (t *Table[T]) prepare() {
 		quote(t.name), all, strings.Join(marks, ", "), strings.Join(keys, ", "), then)
 }
 
-// mark returns the n-th parameter of a statement.
+// mark returns the placeholder of a statement's n-th parameter.
 func (t *Table[T]) mark(n int) string {
 	if t.dialect == SQLite {
 		return fmt.Sprintf("?%d", n)
@@ -135,7 +135,7 @@ func (t *Table[T]) mark(n int) string {
 	return fmt.Sprintf("$%d", n)
 }
 
-// where returns the condition for a key whose first parameter is number n.
+// where returns the condition that selects a key. Its first parameter has the number n.
 func (t *Table[T]) where(n int) string {
 	var all []string
 	for k, i := range t.keys {
@@ -144,7 +144,7 @@ func (t *Table[T]) where(n int) string {
 	return strings.Join(all, " AND ")
 }
 
-// keyOf returns the values of the key.
+// keyOf returns those of the values that belong to the key.
 func (t *Table[T]) keyOf(values []any) (all []any) {
 	for _, i := range t.keys {
 		all = append(all, values[i])
@@ -152,7 +152,7 @@ func (t *Table[T]) keyOf(values []any) (all []any) {
 	return all
 }
 
-// row returns a result as a row.
+// row converts a result to a row.
 func (t *Table[T]) row(item *T) (r row, err error) {
 	v := reflect.ValueOf(item).Elem()
 	for i := range t.columns {
@@ -167,7 +167,7 @@ func (t *Table[T]) row(item *T) (r row, err error) {
 	return r, err
 }
 
-// at returns a field. It allocates embedded pointers that are nil.
+// at returns the field of v at index. It allocates embedded pointers that are nil.
 func at(v reflect.Value, index []int) reflect.Value {
 	for k, i := range index {
 		if k > 0 && v.Kind() == reflect.Pointer {
@@ -207,7 +207,7 @@ func (t *Table[T]) usable() error {
 	return t.err
 }
 
-// Sync implements sink.Sink. The offset is the number of results. A transaction that ctx ends is rolled back.
+// Sync implements sink.Sink. The offset is the number of results of the job. If ctx ends, the transaction is rolled back.
 func (t *Table[T]) Sync(ctx context.Context) (int64, error) {
 	if err := t.usable(); err != nil {
 		return 0, err
@@ -230,7 +230,7 @@ func (t *Table[T]) transaction(ctx context.Context, f func(context.Context, *sql
 		return err
 	}
 	lock := "LOCK TABLE " + t.undo() + " IN SHARE ROW EXCLUSIVE MODE"
-	if t.dialect == SQLite { // a statement that writes locks the database
+	if t.dialect == SQLite { // the first statement that writes locks the database
 		lock = "DELETE FROM " + t.undo() + " WHERE seq < 0"
 	}
 	if _, err = tx.ExecContext(ctx, lock); err == nil {
@@ -243,7 +243,7 @@ func (t *Table[T]) transaction(ctx context.Context, f func(context.Context, *sql
 	return tx.Commit()
 }
 
-// queries is a database or a transaction.
+// queries is implemented by a database and by a transaction.
 type queries interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
@@ -254,7 +254,7 @@ func (t *Table[T]) number(ctx context.Context, q queries) (n int64, err error) {
 	return n, err
 }
 
-// commit writes the pending rows.
+// commit writes the pending rows, and their rows in NAME_undo.
 func (t *Table[T]) commit(ctx context.Context, tx *sql.Tx) error {
 	last, err := t.number(ctx, tx)
 	if err != nil {
@@ -283,7 +283,7 @@ func (t *Table[T]) commit(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// read returns the row with the key in values as JSON. It is not valid if there is none.
+// read returns the existing row with the key in values, as JSON. The result is not valid if there is no such row.
 func (t *Table[T]) read(ctx context.Context, tx *sql.Tx, values []any) (before sql.NullString, err error) {
 	var cells []any
 	var item T

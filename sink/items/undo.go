@@ -44,8 +44,8 @@ func (t *Table[T]) Restore(ctx context.Context, offset int64) error {
 	return err
 }
 
-// undoOne removes the n-th result of the job from the history of its key. If the result is the last one of its key, the row gets
-// its previous state back. Otherwise the entry of the next result in NAME_undo gets that state.
+// undoOne undoes the n-th result of the job. If no later result has the same key, the row of the key gets its previous state back.
+// Otherwise the entry of the next result with this key in NAME_undo gets that state.
 func (t *Table[T]) undoOne(ctx context.Context, tx *sql.Tx, n int64) error {
 	var seq int64
 	var key string
@@ -86,7 +86,7 @@ func (t *Table[T]) undoOne(ctx context.Context, tx *sql.Tx, n int64) error {
 	return err
 }
 
-// keyValues returns the values of a key, texts and whole numbers.
+// keyValues returns the values of a key, which are texts and whole numbers.
 func keyValues(key string) (values []any, err error) {
 	d := json.NewDecoder(strings.NewReader(key))
 	d.UseNumber()

@@ -21,18 +21,18 @@ import (
 	"github.com/amble-crawler/amble/stores"
 )
 
-// The times between attempts to reach a store.
+// Times between two attempts to reach a store: the first, and the maximum.
 const (
 	firstTry = time.Second
 	lastTry  = time.Minute
 )
 
-// uploads stores complete files, in a goroutine. The file NAME.sha256 lists the files in the store, in the format of sha256sum, after
-// comments with the files that may be there.
+// uploads copies complete files to a store, in a goroutine. The file NAME.sha256 lists the files in the store, in the format of sha256sum;
+// before them, it lists as comments the files that may be there.
 type uploads struct {
 	store       stores.Store
 	dir, prefix string
-	list        string // path
+	list        string // path of NAME.sha256
 	told        func(error)
 	stop        context.CancelFunc
 	ended       chan struct{}
@@ -43,19 +43,19 @@ type uploads struct {
 	begun   map[string]bool   // files that may be stored, because the result of a Put is not known
 
 	mu      sync.Mutex
-	queue   []string // file names
-	offered int64    // the last row of the queued files
-	round   int      // number of Restores: files queued before one may be gone
+	queue   []string // names of files to store
+	offered int64    // last row of the files queued so far
+	round   int      // number of Restores; files queued before one may no longer exist
 }
 
-// UploadTo makes s store its complete files in a store, too, as objects prefix/NAME-… with their SHA-256. Call it once, after
-// OpenShards and before the crawl. The files stay in the directory, where NAME.sha256 lists those that are stored.
+// UploadTo makes s copy its complete files to a store, as objects prefix/NAME-… with their SHA-256. Call it once, after OpenShards and
+// before the crawl. The files also stay in the directory, where NAME.sha256 lists those that are stored.
 //
-// A file is stored once a commit has made it final, which a Restore or the next Sync shows. Kills do no harm: an object has the name
-// and content of its file, so each row is in only one object. Neither Append nor Sync waits for the store. While it cannot be reached,
-// failed is called with each error, by another goroutine, and the next attempt is up to a minute later. failed may be nil. Close ends
-// the uploads, and [Shards.Upload] stores the rest. A Restore to an offset before the end of a stored file removes its object, and
-// fails if the store cannot be reached.
+// A file is stored after a commit has made it final; s learns this at the next Sync, or by a Restore. Kills do no harm: an object has the
+// name and content of its file, so each row is in only one object. Append and Sync do not wait for the store. While the store cannot be
+// reached, another goroutine calls failed with each error, and tries again within a minute. failed may be nil. Close ends the uploads;
+// [Shards.Upload] stores the rest. A Restore to an offset before the end of a stored file removes its object, and fails if the store cannot
+// be reached.
 func (s *Shards[T]) UploadTo(store stores.Store, prefix string, failed func(error)) error {
 	if s.closed || s.up != nil {
 		return fmt.Errorf("items: shards %s: UploadTo is for an open Shards, once", s.Name())
@@ -81,8 +81,8 @@ func (s *Shards[T]) UploadTo(store stores.Store, prefix string, failed func(erro
 	return nil
 }
 
-// Upload stores all complete files that are not stored yet, and returns when they are. It retries until ctx ends. Call it when the
-// crawl has ended without an error, after Close, or in a later process after OpenShards and UploadTo.
+// Upload stores all complete files that are not stored yet, and returns when all are. It retries until ctx ends. Call it when the crawl has
+// ended without an error: after Close, or in a later process after OpenShards and UploadTo.
 func (s *Shards[T]) Upload(ctx context.Context) error {
 	if s.up == nil {
 		return fmt.Errorf("items: shards %s: UploadTo must come first", s.Name())
@@ -98,7 +98,7 @@ func (s *Shards[T]) Upload(ctx context.Context) error {
 	return nil
 }
 
-// offer queues the files whose last row is committed.
+// offer queues the files whose rows are all committed.
 func (u *uploads) offer(files []shard, committed int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -132,7 +132,7 @@ func (u *uploads) run(ctx context.Context) {
 	defer close(u.ended)
 	for ctx.Err() == nil {
 		if name, round := u.next(); name != "" {
-			_ = u.try(ctx, name, round) // it fails only if ctx has ended
+			_ = u.try(ctx, name, round) // try fails only if ctx has ended
 			continue
 		}
 		select {
@@ -142,7 +142,7 @@ func (u *uploads) run(ctx context.Context) {
 	}
 }
 
-// try stores a file, with retries until ctx ends.
+// try stores a file. It retries until ctx ends.
 func (u *uploads) try(ctx context.Context, name string, round int) error {
 	for wait := firstTry; ; wait = min(2*wait, lastTry) {
 		err := u.put(ctx, name, round)
@@ -162,7 +162,7 @@ func (u *uploads) try(ctx context.Context, name string, round int) error {
 	}
 }
 
-// put stores a file and lists it, unless it is listed or was queued before a Restore.
+// put stores a file and adds it to the list. It does nothing if the file is listed already, or was queued before a Restore.
 func (u *uploads) put(ctx context.Context, name string, round int) error {
 	u.writing.Lock()
 	defer u.writing.Unlock()
@@ -200,7 +200,7 @@ func (u *uploads) put(ctx context.Context, name string, round int) error {
 	return nil
 }
 
-// begins is the prefix of a line for a file that may be stored. For sha256sum it is a comment.
+// begins is the prefix of a line about a file that may be stored. sha256sum reads such a line as a comment.
 const begins = "# begun: "
 
 func (u *uploads) writeList() error {
@@ -214,11 +214,11 @@ func (u *uploads) writeList() error {
 	return durable.Replace(u.list, []byte(list.String()))
 }
 
-// maxList limits the bytes of the list of stored files, which needs some 100 for each.
+// maxList limits the list of stored files in bytes. Each file takes about 100.
 const maxList = 64 << 20
 
-// readList reads the list up to the first invalid line: the files after it are stored again. It removes unfinished lists of killed
-// processes.
+// readList reads the list up to the first invalid line: the files after that line are stored again. It also removes unfinished lists of
+// killed processes.
 func (u *uploads) readList() error {
 	if err := durable.RemoveUnfinished(u.list); err != nil {
 		return err
@@ -244,8 +244,8 @@ func (u *uploads) readList() error {
 	return nil
 }
 
-// remove removes files with rows after offset from the store, and then from the list. Such files exist only if the crawl returns to
-// an earlier state, because a commit made each of them final.
+// remove removes files that have rows after offset from the store, and then from the list. Such files exist only if the crawl goes back to
+// an earlier state, because each of them became final by a commit.
 func (u *uploads) remove(ctx context.Context, files []shard, offset int64) error {
 	u.writing.Lock()
 	defer u.writing.Unlock()

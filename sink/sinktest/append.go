@@ -18,7 +18,7 @@ func recordsInOrder(k *kit) {
 	k.want(true, urls...)
 }
 
-// recordsOfEveryShape appends records that are difficult to encode.
+// recordsOfEveryShape appends records that are hard to encode.
 func recordsOfEveryShape(k *kit) {
 	s := k.open()
 	var urls []string
@@ -45,7 +45,7 @@ func recordsOfEveryShape(k *kit) {
 	k.want(true, urls...)
 }
 
-// recordIsTheCallers overwrites a record and all data that it points to as soon as Append returns.
+// recordIsTheCallers changes a record and all data that it points to, right after Append returns.
 func recordIsTheCallers(k *kit) {
 	s := k.open()
 	var urls []string
@@ -115,7 +115,7 @@ func closedIsErrClosed(k *kit) {
 	k.want(true, urls...)
 }
 
-// canceled calls methods with a context that has ended.
+// canceled calls methods with contexts that have ended.
 func canceled(k *kit) {
 	ended, cancel := context.WithCancel(k.Context())
 	cancel()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// restoreAfterKill simulates kills after a Sync: every file that grew since then is cut at every byte, while the other files are in
-// their state after or before; files created since then exist or do not.
+// restoreAfterKill simulates kills after a Sync. Each file that grew since that Sync is cut at every byte, while the other files are in
+// their state before or after; files created since may exist or not.
 func restoreAfterKill(k *kit) {
 	if k.suite.InPlace {
 		k.Skip("the output is written in place: see RunKilled")
@@ -40,7 +40,7 @@ func restoreAfterKill(k *kit) {
 	}
 }
 
-// step returns the number of bytes between two kills.
+// step returns the number of bytes between two simulated kills.
 func (k *kit) step(thorough, sparse int) int {
 	if k.suite.Thorough && !testing.Short() {
 		return thorough
@@ -48,8 +48,8 @@ func (k *kit) step(thorough, sparse int) int {
 	return sparse
 }
 
-// torn returns the states that a kill between two snapshots can leave if files are appended to, created and replaced. stepAfter and
-// stepBefore apply to the other files in their state after and before.
+// torn returns the states that a kill between two snapshots can leave, if files are appended to, created and replaced. stepAfter and
+// stepBefore are the steps in bytes, if the other files are in their state after or before.
 func torn(before, after snapshot, stepAfter, stepBefore int) iter.Seq[snapshot] {
 	return func(yield func(snapshot) bool) {
 		for _, name := range slices.Sorted(maps.Keys(after)) {
@@ -78,7 +78,7 @@ func (s snapshot) with(name, content string) snapshot {
 	return c
 }
 
-// killed opens the files that a kill left, restores the output and checks that it contains exactly the synced records.
+// killed opens the files that a kill left, restores the output, and checks that it has exactly the synced records.
 func (k *kit) killed(state snapshot, offset int64, urls []string) {
 	k.Helper()
 	k.lay(state)
@@ -88,8 +88,8 @@ func (k *kit) killed(state snapshot, offset int64, urls []string) {
 	k.want(true, urls...)
 }
 
-// restoreOverNoise appends foreign bytes to every file that grew: a file system can leave zeros, or old content, if
-// data was not written before the power failed.
+// restoreOverNoise appends foreign bytes to every file that grew: if data was not written before a power failure, a file system can leave
+// zeros or old content.
 func restoreOverNoise(k *kit) {
 	for _, noise := range []string{"\x00", strings.Repeat("\x00", 1<<21), "\n", "{}\n", "\x1f\x8b\x08", strings.Repeat("\n}\"x", 1000), "\xff\xfe{\"offset\":\"1\"}"} {
 		k.dir = k.TempDir()

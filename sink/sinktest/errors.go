@@ -12,7 +12,7 @@ import (
 
 func is(err, target error) bool { return errors.Is(err, target) }
 
-// fill appends and syncs until there is an error.
+// fill appends and syncs until an error occurs, and returns the last successful Sync.
 func (k *kit) fill(s sink.Sink) (m mark, failed error) {
 	var urls []string
 	for range 1000 {
@@ -30,7 +30,7 @@ func (k *kit) fill(s sink.Sink) (m mark, failed error) {
 	return m, failed
 }
 
-// rooms returns sizes of disks, up to some that hold several records.
+// rooms returns sizes of free disk space, up to sizes with room for several records.
 func rooms() []int {
 	var rs []int
 	for room := 0; room < 6000; room += 1 + room/12 {
@@ -52,7 +52,7 @@ func (k *kit) openFull(room int) sink.Sink {
 	return s
 }
 
-// fullDisk fills disks of many sizes, so that a disk becomes full during every kind of write.
+// fullDisk fills disks of many sizes, so that the disk becomes full during each kind of write.
 func fullDisk(k *kit) {
 	for _, room := range rooms() {
 		s := k.openFull(room)
@@ -74,7 +74,7 @@ func fullDisk(k *kit) {
 	}
 }
 
-// restoreAfterFullDisk restores and uses the same sink, whose disk remains full.
+// restoreAfterFullDisk restores and then uses the same sink, while its disk remains full.
 func restoreAfterFullDisk(k *kit) {
 	for _, room := range rooms() {
 		s := k.openFull(room)

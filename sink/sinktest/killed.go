@@ -22,15 +22,15 @@ const (
 	victimCount  = "SINKTEST_COUNT"
 )
 
-// RunKilled tests sinks with processes that are killed while they append, sync, restore and close: after Restore the output
-// contains what they had synced, once each and in order, and nothing else (S1 to S8). For each kill it starts the test's own binary
+// RunKilled tests sinks in processes that are killed while they append, sync, restore and close. After Restore, the output must contain
+// what the processes had synced, once each and in order, and nothing else (S1 to S8). For each kill, RunKilled starts the test's own binary
 // again, which repeats everything that the calling test does before the call. OpenFull, Thorough, Runs and Seed are not used.
 func RunKilled(t *testing.T, s Suite, kills int) {
 	t.Helper()
 	if dir := os.Getenv(victimDir); dir != "" {
 		(&kit{T: t, suite: s, dir: dir}).live()
 	}
-	const perOutput = 8 // number of kills of one output, which is read after each
+	const perOutput = 8 // number of kills for one output, which is checked after each
 	for done := 0; done < kills; {
 		h := &hunt{kit: &kit{T: t, suite: s, dir: t.TempDir()}, acked: []ack{{}}}
 		for range min(perOutput, kills-done) {
@@ -41,7 +41,7 @@ func RunKilled(t *testing.T, s Suite, kills int) {
 	}
 }
 
-// live appends to an output until the process is killed, from the offset and record in the environment, and prints how far it is
+// live appends to an output until the process is killed. It starts at the offset and record in the environment, and prints how much is
 // synced.
 func (k *kit) live() {
 	k.Helper()
@@ -71,16 +71,16 @@ func say(t *testing.T, line string) {
 	}
 }
 
-// ack is a line that a process printed before it was killed: the first n records are synced.
+// ack is a line that a process printed before it was killed. It says that the first n records are synced.
 type ack struct {
 	offset int64
 	n      int
 }
 
-// hunt is an output that several processes use in turn.
+// hunt is an output to which several processes write, one after the other, each until it is killed.
 type hunt struct {
 	*kit
-	acked []ack // in increasing order
+	acked []ack // acks in increasing order
 }
 
 // kill starts a process, waits for a few lines and kills it some time later.
@@ -111,13 +111,13 @@ func (h *hunt) kill() {
 		h.hear(lines.Text())
 	}
 	_, _ = io.Copy(io.Discard, out)
-	_ = cmd.Wait() // it was killed
+	_ = cmd.Wait() // an error, because it was killed
 	if h.Failed() {
 		h.FailNow()
 	}
 }
 
-// victim runs this test in another process.
+// victim returns the command that runs this test in another process.
 func (h *hunt) victim() *exec.Cmd {
 	var path []string
 	for name := range strings.SplitSeq(h.Name(), "/") {
@@ -130,7 +130,7 @@ func (h *hunt) victim() *exec.Cmd {
 	return cmd
 }
 
-// hear records a line of a process. A line that neither starts the process nor is an ack is its failure.
+// hear reads a line of a process. A line that is neither "begin" nor an ack reports a failure.
 func (h *hunt) hear(line string) {
 	h.Helper()
 	var a ack
@@ -147,8 +147,8 @@ func (h *hunt) hear(line string) {
 	h.acked = append(h.acked, a)
 }
 
-// check restores a copy of the output, to the last offset or, now and then, to an earlier one, from which the next
-// process then continues.
+// check restores a copy of the output and reads it. It restores the last offset or, now and then, an earlier one. The next process
+// continues from there.
 func (h *hunt) check() {
 	h.Helper()
 	if len(h.acked) > 1 && rand.IntN(4) == 0 {

@@ -15,12 +15,12 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// kit contains the state shared by the tests.
+// kit is the state shared by the checks of a test.
 type kit struct {
 	*testing.T
 	suite Suite
 	dir   string
-	n     int // number of records made
+	n     int // number of records made so far
 }
 
 // open opens the output in k.dir.
@@ -35,7 +35,7 @@ func (k *kit) open() sink.Sink {
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// record makes the next record, with an exchange. Some payloads repeat, some responses are chunked, some are empty.
+// record makes the next record, with an exchange. Some payloads are repeated, some are empty, and some responses are chunked.
 func (k *kit) record() *sink.Record {
 	k.n++
 	at := start.Add(time.Duration(k.n) * 100 * time.Millisecond)
@@ -99,7 +99,7 @@ func (k *kit) close(s sink.Sink) {
 	}
 }
 
-// want checks the contents of the output.
+// want checks that the output has exactly these records.
 func (k *kit) want(closed bool, want ...string) {
 	k.Helper()
 	got, err := k.suite.Read(k.dir, closed)
@@ -111,7 +111,7 @@ func (k *kit) want(closed bool, want ...string) {
 	}
 }
 
-// snapshot is the content of a directory.
+// snapshot is the content of a directory: the contents of files by path.
 type snapshot map[string]string
 
 func (k *kit) snapshot() snapshot {
@@ -132,8 +132,8 @@ func (k *kit) snapshot() snapshot {
 	return s
 }
 
-// lay continues in a new directory with the content s. A sink that is open in the old directory cannot change it: in the new one,
-// its process counts as killed.
+// lay continues in a new directory with the content s. A sink that is open in the old directory cannot change the new one: for the test,
+// its process was killed.
 func (k *kit) lay(s snapshot) {
 	k.Helper()
 	k.dir = k.TempDir()

@@ -7,8 +7,7 @@ import (
 	"runtime"
 )
 
-// asNobody calls f unless the process has the file permissions of the superuser, or the system has no such
-// permissions. It reports whether it called f.
+// asNobody calls f, and returns true, unless the process has the superuser's permissions for files, or the system has no such permissions.
 func asNobody(f func()) bool {
 	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
 		return false

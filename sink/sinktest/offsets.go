@@ -62,13 +62,13 @@ func syncedOutlivesKill(k *kit) {
 	_ = killed.Close(k.Context())
 }
 
-// mark is an offset and the content of the output at it.
+// mark is an offset, and the content of the output at this offset.
 type mark struct {
 	offset int64
 	urls   []string
 }
 
-// history appends in several runs and returns the marks of all syncs, and all URLs.
+// history appends records in several runs. It returns the marks of all syncs, and all URLs.
 func history(k *kit) (marks []mark, urls []string) {
 	marks = append(marks, mark{})
 	for range 3 {
@@ -98,7 +98,7 @@ func restoreToEveryOffset(k *kit) {
 	}
 }
 
-// restoreToEarlierRun goes back step by step, through all runs, with records appended in between.
+// restoreToEarlierRun restores step by step to marks of all runs, and appends records in between.
 func restoreToEarlierRun(k *kit) {
 	marks, _ := history(k)
 	for _, m := range slices.Backward(marks) {

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// random executes random operations and compares the output with a model: a list.
+// random executes random operations and compares the output with a model, which is a list.
 func random(k *kit) {
 	runs, seed := k.suite.Runs, k.suite.Seed
 	if runs == 0 {
@@ -59,7 +59,7 @@ func (m *model) step() {
 	case op < 9:
 		m.log = append(m.log, "kill")
 		m.lay(m.snapshot())
-		_ = m.s.Close(context.Background()) // in the previous directory
+		_ = m.s.Close(context.Background()) // closes the sink in the previous directory
 		m.s = m.open()
 		m.back(len(m.marks) - 1)
 	default:
@@ -67,7 +67,7 @@ func (m *model) step() {
 	}
 }
 
-// mark syncs and stores the offset.
+// mark syncs the sink and stores the offset.
 func (m *model) mark() {
 	offset := m.sync(m.s)
 	m.log = append(m.log, fmt.Sprintf("sync %d", offset))
@@ -78,7 +78,7 @@ func (m *model) mark() {
 	m.check(false)
 }
 
-// back restores to the i-th mark and discards the later ones.
+// back restores the sink to the i-th mark and discards later marks.
 func (m *model) back(i int) {
 	to := m.marks[i]
 	m.log = append(m.log, fmt.Sprintf("restore %d", to.offset))

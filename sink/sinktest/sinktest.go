@@ -1,6 +1,6 @@
-// Package sinktest is the conformance suite of sink.Sink: tests for each numbered clause of the contract, and random operations
-// compared with a small reference model. The test of a sink describes how to open it and how to read its output, and calls [Run],
-// and [RunKilled] for processes that are killed while they write.
+// Package sinktest is the conformance suite of sink.Sink: tests for each numbered clause of the contract, and random operations compared
+// with a small reference model. The test of a sink describes how to open the sink and how to read its output, and calls [Run]. It calls
+// [RunKilled] for processes that are killed while they write.
 package sinktest
 
 import (
@@ -13,24 +13,24 @@ import (
 type Suite struct {
 	// Open opens the output in dir, which exists and contains nothing else.
 	Open func(dir string) (sink.Sink, error)
-	// Read returns the URLs of the records in the output in dir, in order. It returns an error if anything in it is torn or
-	// foreign. closed means that the sink was closed, so that the output is in its final form; otherwise everything was synced.
+	// Read returns the URLs of the records in the output in dir, in order. It returns an error if anything in the output is torn or foreign.
+	// closed means that the sink was closed, so the output has its final form; otherwise everything was synced.
 	Read func(dir string, closed bool) ([]string, error)
-	// OpenFull opens the output in dir on a disk with space for room more bytes. The first write beyond that stores a part of its
-	// data and fails with syscall.ENOSPC. If OpenFull is nil, S9 is skipped.
+	// OpenFull opens the output in dir on a disk with free space for room bytes. The first write beyond that stores a part of its data and
+	// fails with syscall.ENOSPC. If OpenFull is nil, S9 is skipped.
 	OpenFull func(dir string, room int) (sink.Sink, error)
-	// InPlace means that another library writes files of the output in place and decides the order, as in a database. The states
-	// that a kill leaves then cannot be simulated with the files: RunKilled tests that part of S5.
+	// InPlace means that another library, such as a database, writes files of the output in place, in an order that it chooses. Then the
+	// states after a kill cannot be simulated with the files, and only RunKilled tests that part of S5.
 	InPlace bool
-	// Thorough kills the process at every byte written. Otherwise, and with -short, some are left out.
+	// Thorough simulates a kill at every byte written. Otherwise, and with -short, some bytes are left out.
 	Thorough bool
-	// Runs is the number of sequences of random operations, each with its own seed. 0: 50.
+	// Runs is the number of sequences of random operations, each with a different seed. 0: 50.
 	Runs int
-	// Seed is the first seed. A failure names the seed with which it can be repeated. 0: 1.
+	// Seed is the first seed. The message of a failure has the seed with which it can be repeated. 0: 1.
 	Seed uint64
 }
 
-// Run tests sinks of one kind.
+// Run runs the suite for sinks of one kind.
 func Run(t *testing.T, s Suite) {
 	t.Helper()
 	each(func(name string, check func(*kit)) {
@@ -38,7 +38,7 @@ func Run(t *testing.T, s Suite) {
 	})
 }
 
-// each calls test with the tests of the suite. The number in a name is that of the clause.
+// each calls test for each test of the suite. The number in a name is that of the clause.
 func each(test func(name string, check func(*kit))) {
 	test("S1 records in order, each once", recordsInOrder)
 	test("S1 records of every shape", recordsOfEveryShape)

@@ -1,5 +1,5 @@
-// Package parquet implements a format of [items.Shards] for column-oriented programs, such as DuckDB, pandas and Spark. Its library
-// is large, so it has a separate package: programs that do not import it do not contain it.
+// Package parquet implements a format of [items.Shards] for column-oriented programs, such as DuckDB, pandas and Spark. It is a separate
+// package because its library is large: programs that do not import it do not contain the library.
 //
 //	shards, err := items.OpenShards("results", "lamps", parquet.Format[Lamp](), items.Bounds{})
 //	config.Sinks = []sink.Sink{shards} // a Handler calls v.Emit(lamp)
@@ -19,15 +19,15 @@ import (
 	"github.com/amble-crawler/amble/sink/items"
 )
 
-// A row group has this many rows, or fewer with this many bytes of JSON: it is in memory while it is written.
+// Limits of a row group, which is in memory while it is written: its rows, and their bytes as JSON.
 const (
 	groupRows  = 128 << 10
 	groupBytes = 64 << 20
 )
 
-// Format returns the format of Parquet files with the types of T. The tag parquet controls how a column is written, as documented
-// by the library github.com/parquet-go/parquet-go: `parquet:"price,optional"`. A field of T without the tag has its JSON name.
-// Columns are compressed with Zstandard unless their tag says otherwise.
+// Format returns the format of Parquet files with the types of T. The tag parquet controls how a column is written, as documented by the
+// library github.com/parquet-go/parquet-go: `parquet:"price,optional"`. A field of T without this tag has its JSON name. Columns are
+// compressed with Zstandard unless their tag says otherwise.
 func Format[T any]() items.Format[T] {
 	names, err := namesOf[T]()
 	writer := func(w io.Writer) *parquet.GenericWriter[T] {
@@ -43,7 +43,7 @@ func Format[T any]() items.Format[T] {
 	}
 }
 
-// namesOf returns the names of columns without a tag parquet, or an error if T has no schema, for which the library panics.
+// namesOf returns names for the fields without a tag parquet, or an error if T has no schema: in that case the library panics.
 func namesOf[T any]() (names []*parquet.StructTagOption, err error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct {
@@ -99,7 +99,7 @@ func cut[T any](out *parquet.GenericWriter[T], names []*parquet.StructTagOption,
 		options = append(options, name)
 	}
 	in := parquet.NewGenericReader[T](f, options...)
-	defer func() { _ = in.Close() }() // it was only read
+	defer func() { _ = in.Close() }() // opened only for reading
 	rows := make([]T, 1000)
 	for n > 0 {
 		clear(rows)
