@@ -197,7 +197,7 @@ func (g *Growth) copy(ctx context.Context, e Engine, j *Job, from *owner) (err e
 	return errors.Join(err, k.Close())
 }
 
-// offsetShards is the name of the offset that holds the number of shards by which a shard's hosts were last selected.
+// offsetShards is the name of the offset that holds the number of shards for which a shard's hosts were last selected.
 const offsetShards = "shards"
 
 // shaped returns the checkpoint that records that a shard has only the hosts that belong to it with the job's number of shards.

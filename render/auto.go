@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// RuleAlways is the rule of a Policy that renders every page. [Policy.Decide] lists the others.
+// RuleAlways is the rule of a Policy that renders every page. [Policy.Decide] lists the other rules.
 const RuleAlways = "always"
 
 const (
@@ -20,11 +20,11 @@ const (
 	ruleModule   = "no_anchor"
 )
 
-// littleText is the number of characters of text below which a page with scripts counts as empty.
+// littleText is the number of characters of text below which a page with scripts counts as having none.
 const littleText = 200
 
-// Decide returns the name of the rule that selects a page for rendering, or "" if it stays static. The document is HTML in UTF-8. Decide
-// takes time linear in the document's length. The names are stable across versions:
+// Decide returns the name of the rule that selects a page for rendering, or "" if the page is not rendered. The document is HTML in UTF-8.
+// The time that Decide takes is linear in the document's length. The names are stable across versions:
 //
 //	always     the Policy renders every page
 //	noscript   a noscript element contains "JavaScript"
@@ -52,14 +52,14 @@ func (p *Policy) Decide(status int, document []byte) string {
 	return ""
 }
 
-// Signs holds the properties of a document that Decide depends on.
+// Signs holds the properties of a document on which Decide depends.
 type Signs struct {
 	// Noscript is set if the text of a noscript element contains "JavaScript".
 	Noscript bool
 	// EmptyRoot is set if an element that is typically the root of an application is empty.
 	EmptyRoot bool
-	// Text is the number of characters of text in the body that is visible without scripts: runs of white space count as one, noscript
-	// elements do not count.
+	// Text is the number of characters of text in the body that are visible without scripts. A run of white space counts as one character;
+	// text in noscript elements does not count.
 	Text int
 	// ScriptSrc is set if there is a script element with src.
 	ScriptSrc bool
@@ -69,7 +69,7 @@ type Signs struct {
 	Anchors int
 }
 
-// Scan returns the signs in an HTML document in UTF-8 that scripts make the page's content.
+// Scan returns the Signs of an HTML document in UTF-8, which show whether scripts make the page's content.
 func Scan(document []byte) Signs {
 	s := scanner{z: html.NewTokenizer(bytes.NewReader(document))}
 	for {
@@ -91,11 +91,11 @@ func Scan(document []byte) Signs {
 type scanner struct {
 	z      *html.Tokenizer
 	signs  Signs
-	hidden string // the invisible element that the parser is in
-	root   string // name of an application's root element that is empty so far
+	hidden string // invisible element inside of which the parser is; "" for none
+	root   string // name of the root element of an application, if it is empty so far
 }
 
-// invisible elements contain text that is not part of the page's text. The content of noscript, including markup, is one token.
+// invisible lists elements whose text is not part of the page's text. The content of noscript, including its markup, is one token.
 var invisible = []string{"noscript", "script", "style", "template", "title", "textarea", "noframes", "iframe"}
 
 func (s *scanner) start() {
@@ -178,15 +178,15 @@ func (s *scanner) attributes(more bool) (a attributes) {
 	return a
 }
 
-// Limits for skipping hosts whose renderings add nothing.
+// Limits for skipping hosts whose pages gain nothing from rendering.
 const (
-	uselessRow  = 5      // consecutive renderings without gain after which a host is skipped
-	staticPages = 50     // number of pages that then stay static
-	maxHosts    = 10_000 // hosts in memory; older ones are forgotten
+	uselessRow  = 5      // consecutive useless renderings after which a host is skipped
+	staticPages = 50     // number of pages that are not rendered then
+	maxHosts    = 10_000 // maximum number of hosts in memory; older ones are forgotten
 )
 
-// Gains records which hosts' pages gain nothing from rendering: after 5 consecutive renderings without a new link and with less than 5 %
-// more text, the next 50 pages of the host stay static. It is only in memory. The zero Gains is empty and ready for use; its methods may
+// Gains records the hosts whose pages gain nothing from rendering. After 5 consecutive renderings with no new link and less than 5 % more
+// text, the next 50 pages of the host are not rendered. Gains is only in memory. The zero Gains is empty and ready for use; its methods may
 // be called concurrently.
 type Gains struct {
 	mu         sync.Mutex
@@ -195,7 +195,7 @@ type Gains struct {
 
 type gain struct{ useless, static int }
 
-// Skip reports whether a page of the host should stay static. If so, it counts the page.
+// Skip reports whether a page of the host should not be rendered. If so, it counts the page as skipped.
 func (g *Gains) Skip(host string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -208,7 +208,7 @@ func (g *Gains) Skip(host string) bool {
 	return true
 }
 
-// Note records a rendering: the number of its links that the static page lacked, and the numbers of characters of text before and after.
+// Note records a rendering: the number of links that only the rendered page has, and the characters of text before and after rendering.
 func (g *Gains) Note(host string, newLinks, textBefore, textAfter int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

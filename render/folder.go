@@ -11,14 +11,14 @@ import (
 	"sync"
 )
 
-// temporary begins the names of files while they are written.
+// temporary is the prefix of the names of files while they are written.
 const temporary = "new-"
 
-// OpenStore returns a Store that keeps answers as files in a directory, which it creates if necessary, and which must not be a symbolic
-// link. The index reads the Records that the crawler has committed. It removes files that no Record names, left by a killed process or by
-// renderings that have ended. Close closes the Store.
+// OpenStore returns a Store that keeps answers as files in a directory. It creates the directory if necessary; the directory must not be a
+// symbolic link. index reads the Records that the crawler has committed. OpenStore removes files that no Record names, which a killed
+// process or an ended rendering has left. Close closes the Store.
 //
-// Files are not synced: if a crash of the machine damages an answer, its hash reveals this, and it is requested again.
+// Files are not synced: if a crash of the machine damages an answer, its hash shows this, and the answer is requested again.
 func OpenStore(dir string, index Index) (*Store, error) {
 	f, err := openFolder(dir)
 	if err != nil {
@@ -31,7 +31,7 @@ func OpenStore(dir string, index Index) (*Store, error) {
 	return s, nil
 }
 
-// Close closes a Store of OpenStore or OpenShared. It is not to be used afterwards.
+// Close closes a Store of OpenStore or OpenShared. The Store must not be used afterwards.
 func (s *Store) Close() error {
 	switch {
 	case s.folder != nil:
@@ -42,11 +42,11 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// leastSwept is the minimum number of answers written between two checks for unused ones.
+// leastSwept is the minimum number of answers written between two checks for unused answers.
 const leastSwept = 1000
 
 // Sweep removes the files of answers that neither a committed Record nor a Rendering needs any more. The crawler calls it after each
-// commit. It checks the files only after as many answers were written as the last check kept, at least a thousand.
+// commit. It does nothing until as many answers were written since the last check as that check kept, and at least a thousand.
 func (s *Store) Sweep() error {
 	if s.folder == nil || !s.folder.due() {
 		return nil
@@ -56,7 +56,7 @@ func (s *Store) Sweep() error {
 
 func (s *Store) sweep() error {
 	f := s.folder
-	f.mu.Lock() // prevents writes and new uses meanwhile
+	f.mu.Lock() // no writes and new uses meanwhile
 	defer f.mu.Unlock()
 	used, err := references(s.index)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Store) sweep() error {
 	return nil
 }
 
-// references returns the answers that committed Records name.
+// references returns the names of the answers to which committed Records refer.
 func references(index Index) (map[address]bool, error) {
 	used := map[address]bool{}
 	err := index.Each(prefixURL, func(_ string, value []byte) error {
@@ -104,13 +104,13 @@ func references(index Index) (map[address]bool, error) {
 	return used, err
 }
 
-// folder is a box in a directory: each answer is a file, in a subdirectory named by the first two digits of its name.
+// folder is a box that stores each answer as a file in a directory, in a subdirectory named after the first two digits of its name.
 type folder struct {
 	root *os.Root
 
 	mu            sync.Mutex
 	uses          map[address]int
-	written, kept int // answers written since the last sweep, and kept by it
+	written, kept int // answers written since the last sweep, and answers that it kept
 }
 
 func openFolder(dir string) (*folder, error) {
@@ -132,15 +132,15 @@ func openFolder(dir string) (*folder, error) {
 	return &folder{root: root, uses: map[address]int{}}, nil
 }
 
-// due reports whether it is time to look for unused files.
+// due reports whether it is time to remove unused files.
 func (f *folder) due() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.written >= max(leastSwept, f.kept)
 }
 
-// sweep removes the files of unused answers, and those of interrupted writes. It touches only files that a Store has written. Call it with
-// mu held.
+// sweep removes the files of unused answers, and files of interrupted writes. It touches only files that a Store has written. The caller
+// must hold mu.
 func (f *folder) sweep(used map[address]bool) error {
 	parts, err := f.names(".")
 	if err != nil {
@@ -176,7 +176,7 @@ func (f *folder) names(dir string) ([]string, error) {
 	return names, errors.Join(err, d.Close())
 }
 
-// ours reports whether a file was written by a Store and is of no use.
+// ours reports whether a file was written by a Store and is not needed.
 func ours(name string, used map[address]bool) bool {
 	var r address
 	return strings.HasPrefix(name, temporary) || r.UnmarshalText([]byte(name)) == nil && !used[r]
@@ -200,7 +200,7 @@ func (f *folder) put(r address, b []byte) error {
 	return nil
 }
 
-// appear writes a file atomically. No other call may be writing the same file.
+// appear writes a file atomically. No other call may write the same file at the same time.
 func appear(root *os.Root, to string, b []byte) error {
 	dir, name := path.Split(to)
 	if err := root.MkdirAll(path.Clean(dir), 0o755); err != nil {

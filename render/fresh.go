@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// sharing describes which pages an answer may serve.
+// sharing describes for which requests an answer may be used.
 type sharing struct {
-	shared  bool      // pages other than the one for which it was requested
-	pinned  bool      // until the end of the crawl, whatever its age
-	expires time.Time // otherwise until this time
-	accept  bool      // only requests with the same Accept header
+	shared  bool      // also for other pages than the one for which it was requested
+	pinned  bool      // until the end of the crawl, whatever the answer's age
+	expires time.Time // if not pinned, until this time
+	accept  bool      // only for requests with the same Accept header
 }
 
-// maxHeuristic limits a lifetime that no header states.
+// maxHeuristic limits the lifetime of an answer whose header does not state one.
 const maxHeuristic = 24 * time.Hour
 
-// share determines the sharing of an answer received at a time, by RFC 9111 for a private cache. Scripts, workers and style sheets that
-// may be stored and need no validation are kept for the whole crawl, so that it sees one version of a site.
+// share determines how an answer received at the time at may be shared, by RFC 9111 for a private cache. Scripts, workers and style sheets
+// that may be stored and need no validation are kept for the whole crawl, so that the crawl sees one version of a site.
 func share(k Kind, a *Answer, at time.Time) sharing {
 	d := directives(a.Header)
 	_, noStore := d["no-store"]
@@ -55,7 +55,7 @@ func directives(h http.Header) map[string]string {
 	return d
 }
 
-// lifetime is the freshness lifetime (RFC 9111 section 4.2.1), and whether a header states it.
+// lifetime returns the freshness lifetime (RFC 9111 section 4.2.1), and whether a header states it.
 func lifetime(a *Answer, d map[string]string, at time.Time) (time.Duration, bool) {
 	if v, ok := d["max-age"]; ok {
 		return seconds(v), true
@@ -67,7 +67,7 @@ func lifetime(a *Answer, d map[string]string, at time.Time) (time.Duration, bool
 	if v := a.Header.Get("Expires"); v != "" {
 		t, err := http.ParseTime(v)
 		if err != nil {
-			return 0, true // an invalid date counts as one in the past (section 5.3)
+			return 0, true // an invalid date means the past (section 5.3)
 		}
 		return t.Sub(date), true
 	}
@@ -77,7 +77,7 @@ func lifetime(a *Answer, d map[string]string, at time.Time) (time.Duration, bool
 	return 0, false
 }
 
-// age returns the age of the answer on receipt (RFC 9111 section 4.2.3).
+// age returns the age of the answer when it was received (RFC 9111 section 4.2.3).
 func age(h http.Header, at time.Time) time.Duration {
 	apparent := time.Duration(0)
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
@@ -86,7 +86,7 @@ func age(h http.Header, at time.Time) time.Duration {
 	return max(apparent, seconds(h.Get("Age")))
 }
 
-// seconds parses delta-seconds (RFC 9111 section 1.2.2). An invalid value counts as 0, one that is too large as 2^31.
+// seconds parses delta-seconds (RFC 9111 section 1.2.2). An invalid value counts as 0, too large a value as 2^31.
 func seconds(s string) time.Duration {
 	n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 31)
 	if err != nil && strings.Trim(s, "0123456789") == "" && s != "" {
@@ -95,8 +95,7 @@ func seconds(s string) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// heuristic reports whether an answer of this status may be reused without an explicit lifetime (RFC 9110
-// section 15.1).
+// heuristic reports whether an answer with this status may be reused although no lifetime is stated (RFC 9110 section 15.1).
 func heuristic(status int) bool {
 	return slices.Contains([]int{200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501}, status)
 }

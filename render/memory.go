@@ -5,21 +5,21 @@ import (
 	"sync"
 )
 
-// shelf is a box in memory.
+// shelf is a box that keeps answers in memory.
 type shelf struct {
 	limit int64
 
 	mu    sync.Mutex
 	size  int64
 	items map[address]*item
-	idle  *list.List // of *item, unused ones, least recently used first
+	idle  *list.List // list of *item: unused answers, least recently used first
 }
 
 type item struct {
 	ref  address
 	data []byte
 	uses int
-	at   *list.Element // element of idle, nil while in use
+	at   *list.Element // element of idle; nil while the answer is in use
 }
 
 func newShelf(limit int64) *shelf {
@@ -67,7 +67,7 @@ func (s *shelf) hold(r address) error {
 	return nil
 }
 
-// use requires mu to be held.
+// use records one more use of an item. The caller must hold mu.
 func (s *shelf) use(it *item) {
 	it.uses++
 	if it.at != nil {
@@ -88,5 +88,5 @@ func (s *shelf) release(r address) {
 	}
 }
 
-// drop does nothing: memory cannot be damaged.
+// drop does nothing: an answer in memory cannot be damaged.
 func (*shelf) drop(address) {}

@@ -18,11 +18,11 @@ type Mode string
 // The modes.
 const (
 	Never  Mode = "never"  // no pages
-	Auto   Mode = "auto"   // pages whose content seems to need it; see Policy.Decide
+	Auto   Mode = "auto"   // pages whose content seems to need rendering; see Policy.Decide
 	Always Mode = "always" // every HTML page with status 200
 )
 
-// Values of Policy.Hosts that are not patterns.
+// Values of Policy.Hosts with a special meaning.
 const (
 	hostsSite = "site"
 	hostsAny  = "any"
@@ -42,10 +42,10 @@ const (
 type Policy struct {
 	// Mode selects the pages to render. "": Never.
 	Mode Mode
-	// Kinds are kinds of requests in addition to scripts, workers and fetches: KindStyle, KindImage, KindFont.
+	// Kinds lists kinds of requests that are permitted in addition to scripts, workers and fetches: KindStyle, KindImage, KindFont.
 	Kinds []Kind
-	// Hosts selects the hosts outside the page's site (its registrable domain) that may be requested: "" for the hosts of MaxOrigins
-	// origins, "site" for none, "any" for all, or a pattern of path.Match for host names, such as "*.cdn.example".
+	// Hosts selects the hosts outside the page's site (its registrable domain) that may be requested. "": the hosts of at most MaxOrigins
+	// origins; "site": none; "any": all; otherwise those that match a pattern of path.Match, such as "*.cdn.example".
 	Hosts string
 	// Screenshot asks for a picture of each rendered page. It adds style sheets, images and fonts to Kinds.
 	Screenshot bool
@@ -53,12 +53,12 @@ type Policy struct {
 	MaxRequests int
 	// MaxRounds limits the rounds of a page. 0: 24.
 	MaxRounds int
-	// MaxWait limits the time from a page's first round to its last. 0: 10 minutes.
+	// MaxWait limits the time from the start of a page's first round to its last round. 0: 10 minutes.
 	MaxWait time.Duration
-	// MaxProcessor limits the processor time of a page, including workers, in all its rounds together. A page that exceeds it ends with
-	// CutStuck. It is only measured on Linux. 0: DefaultMaxProcessor.
+	// MaxProcessor limits the processor time of a page, including its workers, in all of its rounds together. A page that exceeds it ends with
+	// CutStuck. The time is only measured on Linux. 0: DefaultMaxProcessor.
 	MaxProcessor time.Duration
-	// MaxOrigins limits the origins outside a page's site if Hosts is "". 0: 4.
+	// MaxOrigins limits the number of origins outside a page's site, if Hosts is "". 0: 4.
 	MaxOrigins int
 }
 
@@ -87,7 +87,7 @@ func (p *Policy) Validate() error {
 	return nil
 }
 
-// Refuses returns the reason code (see [Fate]) of a Want that is refused independently of the page's other requests, or "".
+// Refuses returns the reason code (see [Fate]) if a Want is refused regardless of the page's other requests, or "".
 func (p *Policy) Refuses(page weburl.URL, w Want) string {
 	switch {
 	case w.Method != http.MethodGet:
@@ -146,7 +146,7 @@ const (
 	KindOther    Kind = "other"    // none of these
 )
 
-// always lists the kinds that rendering needs. Policy.Kinds can add those of optional.
+// always lists the kinds of requests that rendering needs. Policy.Kinds can add those listed in optional.
 var (
 	always   = []Kind{KindScript, KindWorker, KindFetch}
 	optional = []Kind{KindStyle, KindImage, KindFont}
@@ -164,8 +164,8 @@ const (
 	reasonStore    = "render_store"
 )
 
-// Fate is a request of a page and its outcome, as sinks record it. The gate, the fetcher and the Policy refuse requests. The Policy's
-// reasons are stable across versions:
+// Fate is a request of a page with its outcome, as sinks record it. A request may be refused by the gate, the fetcher or the Policy. The
+// Policy's reasons are stable across versions:
 //
 //	kind             requests of this kind are not made
 //	method           only GET requests are made

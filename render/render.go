@@ -1,9 +1,9 @@
 // Package render is the contract between a crawler and a browser without a network.
 //
-// A page whose content exists only after its scripts have run is rendered in rounds. A round is a pure function: from a document, the
-// answers that are known, a clock and a seed it makes either the rendered document or the list of the answers that are missing. It makes
-// no request. Missing answers are prerequisites of the page, like robots.txt: the crawler requests them with a permit, or is refused, and
-// the next round has their answers.
+// A page whose content exists only after its scripts have run is rendered in rounds. A round is a pure function of a document, the answers
+// that are known, a clock and a seed. Its result is either the rendered document, or the list of the answers that are missing. It makes no
+// request. Missing answers are prerequisites of the page, like robots.txt: the crawler requests them with a permit, or is refused, and the
+// next round has their answers.
 //
 //   - [Task], [Want], [Decision] and [Result] are one round as a renderer sees it. Package render/chromium has
 //     a renderer that drives Chromium, package render/rendertest a scripted one for tests.
@@ -22,12 +22,12 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Task is one round of the rendering of a page. Rounds with equal fields, whose Have functions give the same decisions, have equal
-// results.
+// Task is one round of the rendering of a page. Rounds with equal fields, and with Have functions that return the same decisions, have
+// equal results.
 type Task struct {
 	// URL is the URL of Document, after all redirects.
 	URL weburl.URL
-	// Document is the page as fetched. Its body must be HTML.
+	// Document is the page as it was fetched. Its body must be HTML.
 	Document Answer
 	// Agent is the value of navigator.userAgent.
 	Agent string
@@ -36,25 +36,25 @@ type Task struct {
 	Time time.Time
 	// Seed determines the page's random numbers. It must be the same in every round of a page.
 	Seed uint64
-	// Have is called for every request of the page that the renderer does not refuse by itself, in the order of the page's requests, one
-	// call at a time. It must not block. Once it has answered or refused a Want, it must give the same decision in every later round of
-	// the page.
+	// Have is called for every request of the page that the renderer does not refuse by itself, in the order of the page's requests, and one
+	// call at a time. It must not block. Once it has returned an answer or a refusal for a Want, it must return the same decision in all later
+	// rounds of the page.
 	Have func(Want) Decision
 	// Screenshot asks for a picture of the rendered page.
 	Screenshot bool
 	// MaxProcessor limits the processor time of the round; 0: no limit. A page that exceeds it ends with CutStuck.
 	MaxProcessor time.Duration
-	// Stop ends the page's run when its clock has run for this time; 0 lets it run to its end.
+	// Stop is the time by the page's clock at which the run ends; 0: the page runs to its end.
 	Stop time.Duration
 }
 
 // Answer is a response to a request of a page, or the page's document itself.
 type Answer struct {
-	// Status is the HTTP status. Redirects are answers: the browser follows them with another request.
+	// Status is the HTTP status. A redirect is an answer, too: the browser follows it with another request.
 	Status int
 	// Header is the response's header.
 	Header http.Header
-	// Body is the response's content, content codings removed. It must not be changed.
+	// Body is the response's content, without content codings. It must not be changed.
 	Body []byte
 	// Truncated is the reason why Body is incomplete, as a code of the fetcher; "" if it is complete.
 	Truncated string
@@ -72,12 +72,12 @@ type Want struct {
 	Accept string
 }
 
-// Decision is the present outcome of a Want. The zero Decision means that the answer is missing.
+// Decision is the known outcome of a Want. The zero Decision means that the answer is missing.
 type Decision struct {
 	// Answer is the response, if there is one.
 	Answer *Answer
-	// Refuse is the reason code if there will never be an answer: of the Policy (see Fate), of the fetcher or of the gate. The page sees a
-	// failed request.
+	// Refuse is the reason code if there will never be an answer. The code is one of the Policy (see Fate), the fetcher or the gate. For the
+	// page, the request fails.
 	Refuse string
 }
 
@@ -94,34 +94,34 @@ type Decision struct {
 //	render_left      the document was replaced by another one, such as a blob: no DOM
 //	render_document  the browser does not show the document, because of its type: no DOM
 type Result struct {
-	// Missing lists the requests without which the page cannot continue, in order. If it is not empty, the fields below are not final.
+	// Missing lists in order the requests without whose answers the page cannot continue. If it is not empty, the fields below may change.
 	Missing []Want
 	// Processor is the processor time of the round, as far as the system reports it.
 	Processor time.Duration
-	// DOM is the rendered document as HTML in UTF-8, whatever a meta element in it declares, with shadow roots as <template
-	// shadowrootmode>. It is nil if Cut means that there is none.
+	// DOM is the rendered document as HTML in UTF-8, whatever charset it declares in a meta element. Shadow roots are written as <template
+	// shadowrootmode>. DOM is nil if Cut means that there is no document.
 	DOM []byte
-	// URL is the document's final URL, which scripts can change within its origin. It is the base of relative links.
+	// URL is the final URL of the document, which scripts can change within its origin. Relative links are resolved against it.
 	URL weburl.URL
-	// Routes are the URLs to which scripts tried to go. They are links of the page. The browser has followed none of them.
+	// Routes are the URLs to which scripts tried to navigate. They count as links of the page. The browser has followed none of them.
 	Routes []Route
 	// Requests lists the page's requests in order, at most MaxFates of them.
 	Requests []Fate
 	// Dropped counts the requests that did not fit in Requests.
 	Dropped int
-	// Console has the first lines on the page's console, at most MaxConsole.
+	// Console has the first lines written to the page's console, at most MaxConsole.
 	Console []string
 	// Dialogs counts the dialogs that the page opened. All were accepted.
 	Dialogs int
 	// Screenshot is a PNG of the viewport, if the Task wants one.
 	Screenshot []byte
-	// Virtual is the time that the page's virtual clock has run.
+	// Virtual is the time for which the page has run, by its virtual clock.
 	Virtual time.Duration
-	// Cut is the reason why the page was not rendered to its end, one of the Cut codes; "" if it was.
+	// Cut is the code of the reason why the page was not rendered to its end; "" if it was.
 	Cut string
 }
 
-// Route is a URL to which a script of a page tried to go.
+// Route is a URL to which a script of a page tried to navigate.
 type Route struct {
 	// URL is the address.
 	URL weburl.URL
@@ -129,10 +129,10 @@ type Route struct {
 	How How
 }
 
-// How names the browser feature with which a script tried to open a URL.
+// How names the browser feature with which a script tried to navigate.
 type How string
 
-// The means, stable across versions.
+// Browser features of a Route, stable across versions.
 const (
 	HowPush     How = "push"     // history.pushState
 	HowReplace  How = "replace"  // history.replaceState
@@ -144,17 +144,17 @@ const (
 
 // Limits of a Result.
 const (
-	MaxFates      = 256 // requests in Requests
-	MaxConsole    = 50  // lines in Console
+	MaxFates      = 256 // maximum number of Requests
+	MaxConsole    = 50  // maximum number of lines in Console
 	MaxRoutes     = 1000
-	MaxLine       = 500 // bytes of a line in Console
-	MaxAccept     = 256 // bytes of an Accept header
+	MaxLine       = 500 // maximum bytes of a line in Console
+	MaxAccept     = 256 // maximum bytes of an Accept header
 	MaxDOM        = 16 << 20
-	MaxVirtual    = 10 * time.Second // time of a page's clock
-	QuietVirtual  = 5 * time.Second  // the page is done after this time without a request or a change
+	MaxVirtual    = 10 * time.Second // maximum time by a page's clock
+	QuietVirtual  = 5 * time.Second  // the page ends after this time without a request or a change
 	ViewportWide  = 1280             // pixels
 	ViewportHigh  = 800              // pixels
-	MaxAnswerBody = 5 << 20          // bytes of a resource that a crawler should fetch
+	MaxAnswerBody = 5 << 20          // maximum bytes of a resource that a crawler should fetch
 )
 
 // Codes of [Result].Cut.

@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Rendering is the rendering of one page from its first round to its last. Between two rounds the crawler requests missing resources, one
-// at a time, and stores the Rendering as Records:
+// Rendering controls the rendering of one page from its first round to its last. Between two rounds, the crawler requests missing
+// resources, one at a time, and stores the Rendering as Records:
 //
 //	r, err := render.Begin(policy, store, url, document, rule, fetched)
 //	for {
@@ -26,8 +26,8 @@ import (
 //		}
 //	}
 //
-// After a restart, [Resume] restores a Rendering, with everything that was committed, from the value committed under the same key. A
-// Rendering must not be used concurrently; its Store and Policy may be shared.
+// After a restart, [Resume] restores a Rendering from the value that was committed last under the same key, with all answers committed
+// until then. A Rendering must not be used concurrently; its Store and Policy may be shared.
 type Rendering struct {
 	policy  *Policy
 	store   *Store
@@ -35,10 +35,10 @@ type Rendering struct {
 	page    weburl.URL
 	doc     *Answer
 	now     time.Time // start time of the round
-	closing string    // reason code for refusing requests without an answer in this round
-	pending []Record  // Records of the store that were not returned yet
+	closing string    // reason code with which this round refuses requests without an answer
+	pending []Record  // Records of the store that Records has not returned yet
 	known   map[string]int
-	written []byte // the state that Records returned last
+	written []byte // state as last returned by Records
 }
 
 // state is the written form of a Rendering.
@@ -48,15 +48,15 @@ type state struct {
 	Time     time.Time `json:"time"`
 	Document address   `json:"document"`
 	First    time.Time `json:"first,omitzero"`   // start of the first round
-	Written  time.Time `json:"written,omitzero"` // time of the last write
+	Written  time.Time `json:"written,omitzero"` // time at which the state was last written
 	Rounds   int       `json:"rounds"`
 	Attached *address  `json:"attached,omitempty"`
 	Wants    []wanted  `json:"wants,omitempty"`
 
-	Processor time.Duration `json:"processor,omitzero"` // total of all rounds
+	Processor time.Duration `json:"processor,omitzero"` // processor time of all rounds
 }
 
-// wanted is a request that passed the stateless rules of the Policy. Requests are in the page's order.
+// wanted is a request that the Policy permits regardless of the page's other requests. Requests are in the page's order.
 type wanted struct {
 	URL     string   `json:"url"`
 	Kind    Kind     `json:"kind"`
@@ -80,8 +80,8 @@ func (s *state) refs() []address {
 	return refs
 }
 
-// Begin starts the rendering of a page that was fetched at a time; why is the rule of Policy.Decide that selected it. The error is ErrFull
-// or the store's own.
+// Begin starts the rendering of a page that was fetched at the time at. why is the rule of Policy.Decide that selected the page. The error
+// is ErrFull or the store's own.
 func Begin(p *Policy, s *Store, u weburl.URL, document *Answer, why string, at time.Time) (*Rendering, error) {
 	ref, err := s.keep(document)
 	if err != nil {
@@ -92,7 +92,7 @@ func Begin(p *Policy, s *Store, u weburl.URL, document *Answer, why string, at t
 	return r, nil
 }
 
-// Attach stores the crawler's data about the page, to be read with Attached after Resume.
+// Attach stores the crawler's data about the page. After Resume, Attached returns it.
 func (r *Rendering) Attach(b []byte) error {
 	ref := address(sha256.Sum256(b))
 	if err := r.store.box.put(ref, b); err != nil {
@@ -102,7 +102,7 @@ func (r *Rendering) Attach(b []byte) error {
 	return nil
 }
 
-// Attached returns the attached value. If there is none, or it was damaged, the error is ErrGone: then the page must be fetched again.
+// Attached returns the data stored by Attach. If there is none, or it is damaged, it returns ErrGone: the page must be fetched again.
 func (r *Rendering) Attached() ([]byte, error) {
 	if r.state.Attached == nil {
 		return nil, ErrGone
@@ -114,8 +114,8 @@ func (r *Rendering) Attached() ([]byte, error) {
 	return b, nil
 }
 
-// Resume restores a rendering from the value of its Record. The time since the Record was written does not count as waiting time of the
-// page. The error is ErrGone if the page must be fetched again, or means that the value does not belong to a Rendering.
+// Resume restores a Rendering from the value of its Record. The time since the Record was written does not count toward MaxWait. The error
+// is ErrGone if the page must be fetched again; any other error means that the value is not that of a Rendering.
 func Resume(p *Policy, s *Store, value []byte, now time.Time) (*Rendering, error) {
 	r := &Rendering{policy: p, store: s, known: map[string]int{}}
 	err := json.Unmarshal(value, &r.state)
@@ -138,7 +138,7 @@ func Resume(p *Policy, s *Store, value []byte, now time.Time) (*Rendering, error
 	return r, nil
 }
 
-// hold marks the answers that a resumed Rendering needs as used. Lost answers must be requested again.
+// hold marks the answers that a resumed Rendering needs as used. Answers that were lost must be requested again.
 func (r *Rendering) hold() error {
 	if err := r.store.box.hold(r.state.Document); err != nil {
 		return err
@@ -156,17 +156,17 @@ func (r *Rendering) hold() error {
 	return nil
 }
 
-// URL is the page's.
+// URL returns the URL of the page.
 func (r *Rendering) URL() weburl.URL { return r.page }
 
-// Document returns the page as fetched, and the time of fetching.
+// Document returns the page as it was fetched, and the time at which it was fetched.
 func (r *Rendering) Document() (*Answer, time.Time) { return r.doc, r.state.Time }
 
 // Why returns the rule that selected the page for rendering.
 func (r *Rendering) Why() string { return r.state.Why }
 
-// Deadline returns the time after which nothing more is requested for the page: the next round is its last. It is the start of the first
-// round plus MaxWait of the Policy; before the first round, it is MaxWait in the future.
+// Deadline returns the time after which nothing more is requested for the page, so that the next round is the last. It is the start of the
+// first round plus MaxWait of the Policy; before the first round, it is MaxWait in the future.
 func (r *Rendering) Deadline() time.Time {
 	first := r.state.First
 	if first.IsZero() {
@@ -175,11 +175,11 @@ func (r *Rendering) Deadline() time.Time {
 	return first.Add(r.policy.maxWait())
 }
 
-// Rounds is the number of rounds taken.
+// Rounds returns the number of rounds so far.
 func (r *Rendering) Rounds() int { return r.state.Rounds }
 
-// Task returns the next round. If it is the last one that the Policy allows, or too much time has passed since the first, it refuses
-// requests without an answer.
+// Task returns the next round. If the Policy allows no more rounds after it, or too much time has passed since the first round, the Task
+// refuses requests that have no answer.
 func (r *Rendering) Task(agent string, now time.Time) Task {
 	if r.state.First.IsZero() {
 		r.state.First = now.UTC()
@@ -197,7 +197,7 @@ func (r *Rendering) Task(agent string, now time.Time) Task {
 	}
 }
 
-// have returns the decision about a request of the page.
+// have returns the decision about a request of the page, as Task.Have.
 func (r *Rendering) have(w Want) Decision {
 	if reason := r.policy.Refuses(r.page, w); reason != "" {
 		return Decision{Refuse: reason}
@@ -219,7 +219,7 @@ func (r *Rendering) have(w Want) Decision {
 	return Decision{Answer: r.answer(x)}
 }
 
-// add lists a request, with an answer that another page's request has brought, if that may serve this one.
+// add lists a request and returns its index. It uses an answer brought by a request of another page, if that may serve this one.
 func (r *Rendering) add(w Want) int {
 	x := wanted{URL: w.URL.String(), Kind: w.Kind, Accept: w.Accept}
 	if ref, ok := r.store.fresh(w, r.now); ok {
@@ -230,7 +230,7 @@ func (r *Rendering) add(w Want) int {
 	return len(r.state.Wants) - 1
 }
 
-// answer returns the stored answer to a request; nil if there is none or it was lost.
+// answer returns the stored answer to a request; nil if there is none or it is lost.
 func (r *Rendering) answer(x *wanted) *Answer {
 	if x.Ref == nil {
 		return nil
@@ -243,7 +243,7 @@ func (r *Rendering) answer(x *wanted) *Answer {
 	return a
 }
 
-// over returns the limit of the Policy that one more request would exceed, as a reason code.
+// over returns the reason code of the Policy's limit that one more request would exceed, or "".
 func (r *Rendering) over(w Want) string {
 	if len(r.state.Wants) >= r.policy.maxRequests() {
 		return reasonRequests
@@ -280,8 +280,8 @@ func (r *Rendering) Took(res *Result) bool {
 	return true
 }
 
-// Next returns the first request of the page without an answer. It returns false if there is none: then the next round is due. It uses
-// answers that other pages' requests have brought meanwhile.
+// Next returns the first request of the page that has no answer. It returns false if there is none: then the next round can begin. It also
+// uses answers that requests of other pages have brought meanwhile.
 func (r *Rendering) Next(now time.Time) (Want, bool) {
 	for i := range r.state.Wants {
 		x := &r.state.Wants[i]
@@ -303,7 +303,7 @@ func (r *Rendering) Next(now time.Time) (Want, bool) {
 	return Want{}, false
 }
 
-// Answered stores the answer to a Want that Next returned; at is when it was received. If the store is full, the Want counts as refused.
+// Answered stores the answer to a Want returned by Next; at is the time of its arrival. If the store is full, the Want counts as refused.
 func (r *Rendering) Answered(w Want, a *Answer, at time.Time) {
 	i, ok := r.known[w.URL.String()]
 	if !ok || !r.state.Wants[i].open() {
@@ -318,16 +318,16 @@ func (r *Rendering) Answered(w Want, a *Answer, at time.Time) {
 	r.pending = append(r.pending, records...)
 }
 
-// Refused records that a Want of Next will have no answer. reason is a code of the gate, the fetcher or this package.
+// Refused records that a Want returned by Next will have no answer. reason is a code of the gate, the fetcher or this package.
 func (r *Rendering) Refused(w Want, reason string) {
 	if i, ok := r.known[w.URL.String()]; ok && r.state.Wants[i].open() {
 		r.state.Wants[i].Refused = reason
 	}
 }
 
-// Records returns the Records that the crawler must commit, together with the claim that it returns to the frontier, so that a restarted
-// process can Resume: the Rendering under key, which should begin with PrefixPage, unless it is unchanged, and new Records of the store
-// since the last call.
+// Records returns the Records that the crawler must commit together with the claim that it returns to the frontier, so that a restarted
+// process can call Resume. They are the Rendering, unless it is unchanged, under key, which should begin with PrefixPage; and new Records
+// of the store since the last call.
 func (r *Rendering) Records(key string, now time.Time) ([]Record, error) {
 	written := r.state.Written
 	r.state.Written = time.Time{}
@@ -348,9 +348,8 @@ func (r *Rendering) Records(key string, now time.Time) ([]Record, error) {
 	return append(records, Record{key, b}), nil
 }
 
-// End releases the Rendering's answers in the store and returns the Records that the crawler must commit together with the page's end,
-// under the key of Records. Call it once, after a final result or when the page is given up, but not for a Rendering that is to be
-// resumed.
+// End releases the Rendering's answers in the store. It returns the Records that the crawler must commit together with the page's end,
+// under the key of Records. Call it once, after a final result or when the page is given up, but not for a Rendering that is to be resumed.
 func (r *Rendering) End(key string) []Record {
 	r.store.release(r.state.refs()...)
 	records := append(r.pending, Record{Key: key})

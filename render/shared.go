@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// OpenShared returns a Store for several crawls of this process, such as those of a cluster node's shards. Answers are in memory, as in a
-// Store of [NewStore]. Those passed to Keep are also files in a directory, which it creates if necessary: they are found there after
-// eviction, and by later processes. Close closes the Store.
+// OpenShared returns a Store for several crawls of this process, such as those of the shards of a cluster node. Answers are in memory, as
+// in a Store of [NewStore]. Answers passed to Keep are also stored as files in a directory, which OpenShared creates if necessary: they can
+// be used after their eviction from memory, and by later processes. Close closes the Store.
 func OpenShared(dir string) (*Store, error) {
 	f, err := openFolder(dir)
 	if err != nil {
@@ -25,8 +25,8 @@ func OpenShared(dir string) (*Store, error) {
 	return s, nil
 }
 
-// Keep stores answers in files, by the Records of [Rendering.Found], if the Store has files. Files are not synced: a later process
-// requests answers again that are damaged or were not stored.
+// Keep stores answers as files, if the Store has files; records comes from [Rendering.Found]. Files are not synced: if a file is damaged or
+// missing, a later process requests the answer again.
 func (s *Store) Keep(records []Record) {
 	if s.files == nil {
 		return
@@ -42,14 +42,14 @@ func (s *Store) Keep(records []Record) {
 	}
 }
 
-// Found returns the Records of answers from the Rendering's requests since the last call that may serve other pages, for [Store.Keep].
+// Found returns the Records of answers that may serve other pages, of the Rendering's requests since the last call, for [Store.Keep].
 func (r *Rendering) Found() []Record {
 	records := r.pending
 	r.pending = nil
 	return records
 }
 
-// reload loads the answer for the name of a Record from its file into memory, and marks it as used.
+// reload loads the answer for a Record's key from its file into memory, and marks it as used.
 func (s *Store) reload(key string, r address) bool {
 	if s.files == nil {
 		return false
@@ -62,14 +62,14 @@ func (s *Store) reload(key string, r address) bool {
 	return err == nil && s.box.put(r, b) == nil
 }
 
-// urlFiles stores answers in a directory, one file for each URL: the Record's value, a line end, and the answer in its stored form. It is
-// an Index of them.
+// urlFiles stores answers in a directory, one file for each URL: with the Record's value, a line end, and the answer in its stored form. It
+// implements Index for these answers.
 type urlFiles struct {
 	root    *os.Root
 	writing sync.Mutex
 }
 
-// urlFile returns the name of the file for a name of Record.
+// urlFile returns the name of the file for a Record's key.
 func urlFile(key string) string {
 	name := strings.TrimPrefix(key, prefixURL)
 	return path.Join(name[:2], name)
@@ -99,5 +99,5 @@ func (f *urlFiles) Get(key string) ([]byte, error) {
 	return value, err
 }
 
-// Each implements Index. It does nothing, because this Store sweeps nothing: a file is replaced by a later answer for its URL.
+// Each implements Index. It does nothing, because this Store never sweeps: a file is replaced by a later answer for the same URL.
 func (*urlFiles) Each(string, func(string, []byte) error) error { return nil }

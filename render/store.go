@@ -14,28 +14,28 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// defaultMemory limits a store in memory, in bytes.
+// defaultMemory is the default limit of a Store in memory, in bytes.
 const defaultMemory = 256 << 20
 
 // Errors of a Store.
 var (
-	// ErrFull means that answers in use leave no room for another one.
+	// ErrFull means that there is no room for another answer, because all stored ones are in use.
 	ErrFull = errors.New("render: the resource store is full")
 	// ErrGone means that an answer was evicted, removed or damaged. It must be requested again.
 	ErrGone = errors.New("render: the answer is no longer in the resource store")
 )
 
-// Record is a value that the crawler stores under a key, atomically with its frontier. A nil Value removes the key.
+// Record is a key and a value that the crawler stores, atomically with its frontier. A nil Value removes the key.
 type Record struct {
 	Key   string
 	Value []byte
 }
 
-// Index reads back the Records that a crawler has committed. Its methods may be called concurrently.
+// Index reads the Records that a crawler has committed. Its methods may be called concurrently.
 type Index interface {
 	// Get returns the value of a key, nil if there is none.
 	Get(key string) ([]byte, error)
-	// Each calls f with every key that begins with prefix and its value, until f returns an error, which it returns.
+	// Each calls f with every key that begins with prefix, and its value. It ends when f returns an error, and returns that error.
 	Each(prefix string, f func(key string, value []byte) error) error
 }
 
@@ -47,26 +47,27 @@ const (
 	PrefixPage = "render/page/"
 )
 
-// Store keeps answers by content, and those that may serve more than one page also by URL. It is safe for concurrent use.
+// Store keeps answers under the hash of their content. Those that may serve more than one page are also found by URL. It is safe for
+// concurrent use.
 //
-// A Store of [NewStore] is in memory. A Store of [OpenStore] keeps answers in files, and the answers of URLs in Records, which the crawler
-// commits together with its frontier, so that both are consistent after a kill at any time. Sweep, or the next opening of the Store,
-// removes answers that no Record names. A Record whose answer is gone or damaged is ignored.
+// A Store of [NewStore] is in memory. A Store of [OpenStore] keeps answers in files. Records, which the crawler commits together with its
+// frontier, say which answer belongs to a URL, so files and frontier are consistent after a kill at any time. Sweep, or the next opening of
+// the Store, removes answers that no Record names. A Record whose answer is gone or damaged is ignored.
 type Store struct {
 	index  Index // nil for a Store in memory
 	box    box
-	folder *folder   // the box, if it is a directory
-	files  *urlFiles // files of answers that are also in memory; nil: there are none
+	folder *folder   // box, if it stores answers in a directory; otherwise nil
+	files  *urlFiles // files of answers that are also in memory; nil if there are none
 
 	mu         sync.Mutex
-	young, old map[string]located // by key of Record, two generations
-	reserved   int                // total bytes of pages in progress
+	young, old map[string]located // recent Records by key, in two generations
+	reserved   int                // total bytes of the pages that are being rendered
 }
 
 // maxReserved limits the total bytes of the pages that are rendered with a Store at the same time.
 const maxReserved = 64 << 20
 
-// Reserve reports whether there is room to render another page of the given size, and reserves it. Release it with Free.
+// Reserve reserves room to render another page of the given size, and reports whether there was enough. Free releases it.
 func (s *Store) Reserve(bytes int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,28 +85,27 @@ func (s *Store) Free(bytes int) {
 	s.reserved -= bytes
 }
 
-// box holds stored answers by name.
+// box stores answers by name. An answer in use is not removed.
 type box interface {
-	put(r address, b []byte) error // counts as a use, even if the answer is already stored
+	put(r address, b []byte) error // counts as one use, even if the answer is already stored
 	get(r address) ([]byte, error)
 	hold(r address) error // counts one more use of a stored answer
 	release(r address)
-	drop(r address) // the answer is damaged
+	drop(r address) // removes an answer that is damaged
 }
 
-// maxLocated limits a generation of located answers: far fewer arrive between two commits of a crawler.
+// maxLocated limits the entries in a generation of Store.young and old: far fewer answers arrive between two commits of a crawler.
 const maxLocated = 1 << 14
 
-// located describes the answer for a URL and the requests that it may serve.
+// located describes the answer for a URL, and the requests for which it may be used.
 type located struct {
 	Ref     address   `json:"ref"`
 	Expires time.Time `json:"expires"`
 	Pinned  bool      `json:"pinned,omitempty"`
-	Accept  *string   `json:"accept,omitempty"` // nil, or the only Accept header that it answers
+	Accept  *string   `json:"accept,omitempty"` // the only Accept header for which it may be used; nil: any
 }
 
-// NewStore returns a Store in memory of at most limit bytes; 0 means 256 MiB. To make room, unused answers are evicted, least recently
-// used first.
+// NewStore returns a Store in memory, of at most limit bytes; 0: 256 MiB. To make room, it evicts answers that were unused for longest.
 func NewStore(limit int64) *Store {
 	if limit == 0 {
 		limit = defaultMemory
@@ -113,7 +113,7 @@ func NewStore(limit int64) *Store {
 	return &Store{box: newShelf(limit)}
 }
 
-// fresh returns a stored answer that may serve another page's Want at a time, and marks it as used.
+// fresh returns the stored answer for a Want of another page, if there is one that may be used now, and marks it as used.
 func (s *Store) fresh(w Want, now time.Time) (address, bool) {
 	key := urlKey(w.URL)
 	l, ok := s.locate(key)
@@ -143,7 +143,7 @@ func (s *Store) locate(key string) (located, bool) {
 	return l, ok
 }
 
-// remember requires mu to be held.
+// remember adds an entry to the young generation. The caller must hold mu.
 func (s *Store) remember(key string, l located) {
 	if s.young == nil || len(s.young) >= maxLocated {
 		s.young, s.old = map[string]located{}, s.young
@@ -151,7 +151,7 @@ func (s *Store) remember(key string, l located) {
 	s.young[key] = l
 }
 
-// put stores an answer, held, and returns the Record to commit if it may serve other pages.
+// put stores an answer and marks it as used. If the answer may serve other pages, it also returns the Record to commit.
 func (s *Store) put(w Want, a *Answer, at time.Time) (address, []Record, error) {
 	ref, err := s.keep(a)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Store) keep(a *Answer) (address, error) {
 	return ref, s.box.put(ref, b)
 }
 
-// get returns an answer, or ErrGone.
+// get returns a stored answer. The error is ErrGone if it is not there or damaged.
 func (s *Store) get(r address) (*Answer, error) {
 	b, err := s.box.get(r)
 	if err != nil {
@@ -210,7 +210,7 @@ func urlKey(u weburl.URL) string {
 	return prefixURL + hex.EncodeToString(h[:16])
 }
 
-// address is the SHA-256 of an answer in its stored form, and its key.
+// address is the SHA-256 of an answer in its stored form. It is the answer's name in a box.
 type address [sha256.Size]byte
 
 // String returns the hexadecimal digits.
@@ -233,14 +233,14 @@ const maxStoredHead = 256 << 10
 
 var errStored = errors.New("render: a stored answer is damaged")
 
-// head is the first line of a stored answer; the body follows.
+// head is the first line of a stored answer. The body follows.
 type head struct {
 	Status    int         `json:"status"`
 	Header    http.Header `json:"header"`
 	Truncated string      `json:"truncated,omitempty"`
 }
 
-// encode is the stored form of an answer and its name.
+// encode returns the stored form of an answer, and its name.
 func encode(a *Answer) ([]byte, address, error) {
 	h, err := json.Marshal(head{a.Status, a.Header, a.Truncated})
 	if err != nil {

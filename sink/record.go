@@ -90,7 +90,7 @@ type LinkCount struct {
 // Rendered is the outcome of rendering a page: of running its scripts in a browser. The codes are those of package render and of
 // crawler.Rendered.
 type Rendered struct {
-	Why      string          `json:"why"`                  // rule by which the page was rendered
+	Why      string          `json:"why"`                  // rule that selected the page for rendering
 	Cut      string          `json:"cut,omitempty"`        // reason code if rendering ended early
 	Rounds   int             `json:"rounds,omitempty"`     // number of rounds
 	Millis   int             `json:"virtual_ms,omitempty"` // time for which the page ran, by the page's clock, in milliseconds

@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// headerPrev is a header with the sequence of the previous record, by which readers notice missing records.
+// headerPrev is a header with the sequence of the previous record. With it, readers notice missing records.
 const headerPrev = "Amble-Prev"
 
 // attempts is the maximum number of attempts of an Append while the servers have not decided which of several Appends was first.
@@ -190,7 +190,7 @@ func (e *Engine) messages(ctx context.Context, s jetstream.Stream, subject strin
 	}
 }
 
-// attemptsToRead is how many times in a row a consumer that delivers nothing is replaced: its server may be down.
+// attemptsToRead limits how many times in a row a consumer that delivers nothing is replaced: its server may be down.
 const attemptsToRead = 3
 
 // fetch calls f with the messages after a sequence, until f returns false. It reads through a new consumer and then deletes it: otherwise

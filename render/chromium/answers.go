@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// withheld lists headers that the browser does not get: they describe another body than the one it gets, or would trigger actions.
+// withheld lists response headers that the browser does not get: they describe another body than its own, or would cause actions.
 var withheld = []string{
 	"Content-Encoding", "Content-Length", "Transfer-Encoding", "Set-Cookie", "Set-Cookie2", "Link", "Refresh", "Alt-Svc",
 	"Nel", "Report-To", "Reporting-Endpoints", "Clear-Site-Data", "Strict-Transport-Security", "Speculation-Rules",
@@ -18,7 +18,7 @@ var withheld = []string{
 	"Trailer", "Connection", "Keep-Alive", "Upgrade",
 }
 
-// document200 returns the document in the form for the browser: displayed, whatever its disposition.
+// document200 returns the document in the form for the browser, which shows it even if the server wants it to be downloaded.
 func document200(a *render.Answer) *render.Answer {
 	h := allowed(a.Header)
 	h.Del("Content-Disposition")
@@ -26,7 +26,7 @@ func document200(a *render.Answer) *render.Answer {
 	return &render.Answer{Status: a.Status, Header: h, Body: a.Body}
 }
 
-// resource returns a response to a page's request in the form for the browser. Every page may read it: it was requested without
+// resource returns the response to a page's request in the form for the browser. Every page may read the response: it was requested without
 // credentials, so CORS would protect nothing.
 func resource(a *render.Answer, origin string) *render.Answer {
 	h := allowed(a.Header)
@@ -40,8 +40,8 @@ func resource(a *render.Answer, origin string) *render.Answer {
 	return &render.Answer{Status: a.Status, Header: h, Body: a.Body}
 }
 
-// preflight is the answer to a question about another origin's permission (Fetch Standard, CORS-preflight fetch). It
-// is never sent.
+// preflight returns the answer to a CORS preflight request, which asks whether another origin permits a request (Fetch Standard,
+// CORS-preflight fetch). The preflight request is never sent.
 func preflight(e *fetch.EventRequestPaused) *render.Answer {
 	h := http.Header{}
 	share(h, header(e, "Origin"))
@@ -74,7 +74,7 @@ func allowed(h http.Header) http.Header {
 	return c
 }
 
-// headerBlock returns a header in the browser's format, for any bytes: lines that end with a zero byte. It leaves out invalid lines.
+// headerBlock returns a header in the browser's format: lines that end with a zero byte. It leaves out lines that are invalid.
 func headerBlock(h http.Header) []byte {
 	names := make([]string, 0, len(h))
 	for k := range h {

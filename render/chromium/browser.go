@@ -19,38 +19,38 @@ type browser struct {
 	*conn
 	process    *process
 	version    string
-	told       bool          // frames are drawn only on command
+	told       bool          // whether frames are drawn only on command
 	stuckAfter time.Duration // stuckLimit, except in tests
-	drawing    chan struct{} // holds an element while a frame is drawn
-	opening    chan struct{} // holds an element while a page is being opened
+	drawing    chan struct{} // has an element while a frame is drawn
+	opening    chan struct{} // has an element while a page is being opened
 	ended      chan struct{} // closed when the reading goroutine has ended
 	weighed    chan struct{} // closed when the goroutine that measures memory and processor time has ended
-	drew       atomic.Bool   // it has drawn a frame on command
-	over       atomic.Bool   // one of its processes was killed because of its memory
+	drew       atomic.Bool   // whether a frame was drawn on command
+	over       atomic.Bool   // whether a process of the browser was killed because of its memory
 	ending     sync.Once
 	endErr     error
 
 	mu       sync.Mutex
 	contexts map[cdp.BrowserContextID]*tab
 	sessions map[target.SessionID]*tab
-	ids      map[string]*tab // pages by target, frame and worker
-	orphans  []orphan        // requests whose page is not known yet
+	ids      map[string]*tab // pages by ID of target, frame or worker
+	orphans  []orphan        // requests of which the page is not known yet
 }
 
-// orphan is a request whose page is not known yet: a request of a nested worker may arrive before the worker's announcement.
+// orphan is a request of which the page is not known yet: it may arrive before the event that announces the nested worker that makes it.
 type orphan struct {
 	m     *message
 	id    string // ID of the frame or worker
 	since time.Time
 }
 
-// Limits for orphans. If no page claims an orphan, it is refused.
+// Limits of orphans: their number, and the time after which an orphan that no page claims is refused.
 const (
 	maxOrphans  = 1000
 	maxOrphaned = time.Second
 )
 
-// attach starts to read from a process. The browser must be ended.
+// attach starts reading the messages of a browser's process. The caller must end the browser.
 func attach(p *process, told bool, maxMemory int64) *browser {
 	b := &browser{
 		process: p, told: told, stuckAfter: stuckLimit, drawing: make(chan struct{}, 1), opening: make(chan struct{}, 1), ended: make(chan struct{}), weighed: make(chan struct{}),
@@ -72,8 +72,8 @@ func attach(p *process, told bool, maxMemory int64) *browser {
 // weighing is the interval at which a browser's memory, and the processor time of its pages, are measured.
 const weighing = 250 * time.Millisecond
 
-// weigh kills the largest process of a browser that uses too much memory, because it belongs to the page at fault. It also ends pages that
-// have used up their processor time.
+// weigh kills the largest process of a browser that uses too much memory: that process belongs to the page at fault. It also ends the
+// rounds of pages that have used up their processor time.
 func (b *browser) weigh(limit int64) {
 	tick := time.NewTicker(weighing)
 	defer tick.Stop()
@@ -111,7 +111,7 @@ func (b *browser) end() error {
 	return b.endErr
 }
 
-// lose tells every page that the browser has ended.
+// lose tells all pages that the browser has ended.
 func (b *browser) lose() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,7 +123,7 @@ func (b *browser) lose() {
 	}
 }
 
-// enter registers a page by its browser context, through which its targets are found.
+// enter registers a page under its browser context, which identifies the page's targets.
 func (b *browser) enter(id cdp.BrowserContextID, t *tab) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -167,7 +167,7 @@ func (b *browser) route(m *message) {
 		if jsonv2.Unmarshal(m.Params, &e, lenient) == nil {
 			b.claim(string(e.FrameID), t)
 		}
-	case network.RequestWillBeSent.Method: // only from workers: the script of a nested worker
+	case network.RequestWillBeSent.Method: // sent only for workers: the request for a nested worker's script
 		var e struct {
 			RequestID network.RequestID `json:"requestId"`
 		}
@@ -181,7 +181,7 @@ func (b *browser) route(m *message) {
 	}
 }
 
-// routeBrowser handles the events of the browser's own session: requests, and targets without a parent.
+// routeBrowser handles the events of the browser's own session: intercepted requests, and targets without a parent.
 func (b *browser) routeBrowser(m *message) {
 	switch m.Method {
 	case target.AttachedToTarget.Method:
@@ -206,7 +206,7 @@ func (b *browser) routeBrowser(m *message) {
 	}
 }
 
-// attached registers a target's session for its page. It closes targets that belong to no page, such as the browser's initial page.
+// attached registers the session of a target for the target's page. It ignores targets of no page, such as the browser's initial page.
 func (b *browser) attached(m *message, parent *tab) {
 	var e target.EventAttachedToTarget
 	if jsonv2.Unmarshal(m.Params, &e, lenient) != nil || e.TargetInfo == nil {
@@ -228,7 +228,7 @@ func (b *browser) attached(m *message, parent *tab) {
 	t.box.push(m)
 }
 
-// claim registers a frame or worker for a page, and passes on the orphans that belong to it.
+// claim registers a frame or worker for a page, and passes on the requests among the orphans that belong to it.
 func (b *browser) claim(id string, t *tab) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -247,10 +247,10 @@ func (b *browser) claim(id string, t *tab) {
 	b.orphans = rest
 }
 
-// maxClaims limits the frames, workers and requests of workers of a page. Further ones are refused.
+// maxClaims limits the frames, workers and requests of workers of a page. Requests of any further ones are refused.
 const maxClaims = 10_000
 
-// refuseOrphans refuses requests that no page has claimed for some time, and reports whether any are still waiting.
+// refuseOrphans refuses requests that no page has claimed in time, and reports whether any others are still waiting.
 func (b *browser) refuseOrphans(now time.Time) bool {
 	b.mu.Lock()
 	rest := b.orphans[:0]

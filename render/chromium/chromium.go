@@ -1,26 +1,26 @@
 // Package chromium renders pages in Chromium without a network.
 //
-// A [Renderer] starts browsers, speaks the Chrome DevTools Protocol with them over a pipe, and runs the rounds of package render. The
-// browser's processes are in namespaces of their own, in which there is no network interface that is up. Every request of a page is
-// intercepted before it would leave the browser, is answered with what the caller has, or fails.
+// A [Renderer] starts browsers, controls them with the Chrome DevTools Protocol over pipes, and runs the rounds of package render. The
+// browser's processes are in separate namespaces, in which no network interface is up. Every request of a page is intercepted in the
+// browser, and is answered with what the caller has, or fails.
 //
 // # Isolation
 //
-// By default a browser runs in new user, network and process namespaces, which needs Linux and no privilege; run by root it runs as user
-// 65534. Before its first page the Renderer looks from outside, in /proc, whether the browser's network namespace is another one than its
-// own and has no interface but a loopback that is down, and no route. Chromium's own sandbox is on in every case. Where namespaces are
-// unavailable, [Flags] makes do with settings of the browser that send everything which is not intercepted to a listener that counts and
-// closes connections; it must be chosen by name.
+// By default a browser runs in new user, network and process namespaces. This needs Linux but no privileges; if root starts it, it runs as
+// user 65534. Before the first page, the Renderer checks from outside, in /proc, that the browser's network namespace is not its own, that
+// it has no interface but a loopback that is down, and that it has no route. Chromium's own sandbox is always on. Where namespaces are
+// unavailable, [Flags] uses settings of the browser instead: connections that are not intercepted go to a listener, which counts and closes
+// them. Flags must be selected explicitly.
 //
-// Nothing outlives a Renderer: when the browser's first process dies, the kernel ends the namespace with all others, and that process is
-// killed with the thread that started it.
+// No process outlives a Renderer. When the browser's first process dies, the kernel ends all others in the namespace, and the first process
+// is killed with the thread that started it.
 //
 // # Rounds
 //
-// A page's clock is virtual: it stands while a request waits for an answer, however long, and jumps from timer to timer otherwise. Random
-// numbers come from the Task's seed. Frames are drawn when the Renderer says so. Answers are delivered in batches: when the page can do
-// nothing more without them, all at once and in the order in which they were requested. So a round depends on its Task alone; what workers
-// do among themselves is excepted.
+// A page's clock is virtual: it stops while a request waits for an answer, however long, and otherwise jumps from timer to timer. Random
+// numbers come from the Task's seed. Frames are drawn on the Renderer's command. Answers are delivered in batches: when the page can do
+// nothing more without them, it gets all at once, in the order of its requests. So the result of a round depends only on its Task, except
+// for what workers do among themselves.
 package chromium
 
 import (
@@ -42,8 +42,8 @@ type Isolation string
 const (
 	// Namespace puts a browser into user, network and process namespaces. It needs Linux.
 	Namespace Isolation = "namespace"
-	// Flags makes a browser send its connections to a listener that closes them, by settings of the browser. It is weaker, because it
-	// relies on the browser.
+	// Flags makes a browser send its connections to a listener that closes them, by settings of the browser. It is weaker than Namespace,
+	// because it relies on the browser.
 	Flags Isolation = "flags"
 )
 
@@ -53,30 +53,30 @@ const (
 	defaultMaxMemory = 1 << 30
 )
 
-// roundLimit limits the real time of a round, without the wait for a tab.
+// roundLimit limits the real time of a round, which begins when the round has a tab.
 const roundLimit = 3 * time.Minute
 
-// Config configures rendering. The zero Config has good defaults.
+// Config configures rendering. The zero value of each field means its default.
 type Config struct {
-	// Browser is the path or name of a browser. "": the first of the usual names in PATH; see Find.
+	// Browser is the path or name of a browser. "": the first of the usual names that is in PATH; see Find.
 	Browser string
 	// Isolation is the method of keeping the browser off the network. "": Namespace.
 	Isolation Isolation
-	// Tabs is the number of rounds that run at the same time; hosts take turns. 0: half the number of processors, at least 1.
+	// Tabs is the maximum number of concurrent rounds; hosts take turns. 0: half the number of processors, at least 1.
 	Tabs int
-	// Parked is the number of stopped pages that are kept between two rounds, so that they need not run again from the start. It does not
-	// affect results. 0: twice Tabs; negative: none.
+	// Parked is the maximum number of stopped pages that are kept between two rounds, so that they need not run again from the start. It does
+	// not affect results. 0: twice Tabs; negative: none.
 	Parked int
 	// TempDir is the directory for the browsers' directories. "": TMPDIR, or /tmp.
 	TempDir string
 	// MaxPages is the number of pages after which a browser is replaced. 0: 500.
 	MaxPages int
-	// MaxMemory limits the memory of a browser's processes, in bytes. A browser that exceeds it after a page is replaced; while pages run,
-	// the largest process is killed at twice the limit. 0: 1 GiB.
+	// MaxMemory limits the memory of a browser's processes, in bytes. A browser that exceeds it after a page is replaced. If a browser exceeds
+	// twice the limit while pages run, its largest process is killed. 0: 1 GiB.
 	MaxMemory int64
 }
 
-// Renderer runs rounds in browsers. It is safe for concurrent use. Close ends the browsers.
+// Renderer runs rounds in browsers. It is safe for concurrent use. Close must be called to end the browsers.
 type Renderer struct {
 	cfg  Config
 	path string
@@ -88,24 +88,24 @@ type Renderer struct {
 
 	mu      sync.Mutex
 	fleet   []*host // all running browsers
-	told    bool    // browsers draw frames on command
+	told    bool    // whether browsers draw frames only on command
 	version string
 	pages   int
 	closed  bool
 }
 
-// Info describes a Renderer for a crawl's records.
+// Info describes a Renderer, for the records of a crawl.
 type Info struct {
-	Browser   string    `json:"browser"`         // the path of the browser
+	Browser   string    `json:"browser"`         // path of the browser
 	Version   string    `json:"version"`         // as the browser reports it
 	Isolation Isolation `json:"isolation"`       // method of isolation
-	Stopped   int64     `json:"escapes_stopped"` // connections that it tried to make, with Flags; they cannot be counted with Namespace
-	Browsers  int       `json:"browsers"`        // running now
-	Pages     int       `json:"pages"`           // opened so far
+	Stopped   int64     `json:"escapes_stopped"` // with Flags: connections that browsers tried to make; with Namespace they cannot be counted
+	Browsers  int       `json:"browsers"`        // number of browsers running now
+	Pages     int       `json:"pages"`           // number of pages opened so far
 }
 
-// New finds a browser, starts it, checks that it is isolated, and renders a small built-in page, before any page of a crawl. The error is
-// an *Error with advice, or the context's.
+// New finds a browser, starts it, checks that it is isolated, and renders a small built-in page. So these errors appear before any page of
+// a crawl is rendered. The error is an *Error with advice, or the context's.
 func New(ctx context.Context, c Config) (*Renderer, error) {
 	path, err := Find(c.Browser)
 	if err != nil {
@@ -150,8 +150,8 @@ func (r *Renderer) Close() error {
 	return err
 }
 
-// Round runs one round of a page's rendering. Faults of the page are reported in the Result, with Cut if it was not rendered to its end.
-// The error is ErrTask, ErrClosed, the context's, or an *Error if there is no usable browser any more; then a crawler uses the page as
+// Round runs one round of a page's rendering. Faults of the page are reported in the Result: Cut is set if the page was not rendered to its
+// end. The error is ErrTask, ErrClosed, the context's, or an *Error if there is no usable browser any more: then a crawler uses the page as
 // fetched.
 func (r *Renderer) Round(ctx context.Context, task render.Task) (*render.Result, error) {
 	if task.URL.IsZero() || task.Have == nil {
@@ -164,7 +164,7 @@ func (r *Renderer) Round(ctx context.Context, task render.Task) (*render.Result,
 	page := r.lot.resume(&task)
 	res, err := r.attempt(ctx, &task, page)
 	if errors.Is(err, errCrashed) || err != nil && page != nil {
-		res, err = r.attempt(ctx, &task, nil) // once more, from the start and in another browser
+		res, err = r.attempt(ctx, &task, nil) // once more from the start, in another browser
 	}
 	if err == nil {
 		return res, nil
@@ -175,7 +175,7 @@ func (r *Renderer) Round(ctx context.Context, task render.Task) (*render.Result,
 	return r.verdict(res, err)
 }
 
-// cuts maps the errors that end pages to Cut codes.
+// cuts maps errors that end a page to Cut codes.
 var cuts = []struct {
 	err error
 	cut string
@@ -185,7 +185,7 @@ var cuts = []struct {
 	{context.DeadlineExceeded, render.CutStuck},
 }
 
-// verdict makes a Result from a partial one and an error of the page.
+// verdict returns the result of a round whose page ended with an error: the partial result with a Cut code, or the error.
 func (r *Renderer) verdict(res *render.Result, err error) (*render.Result, error) {
 	if errors.Is(err, ErrClosed) {
 		return nil, ErrClosed

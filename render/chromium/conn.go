@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 )
 
-// Limits for messages of a browser. A longer event is skipped, a longer reply is an error.
+// Limits on messages of a browser. A longer event is skipped; a longer reply becomes an error.
 const (
 	maxEvent = 8 << 20
 	maxReply = 128 << 20
@@ -48,20 +48,20 @@ func (e *protocolError) Error() string { return fmt.Sprintf("%s (%d)", e.Text, e
 // methodNotFound is the error code for an unknown command (JSON-RPC 2.0 section 5.1).
 const methodNotFound = -32601
 
-// lenient accepts invalid strings from hostile pages: lone surrogates become U+FFFD.
+// lenient accepts the invalid strings that hostile pages may contain: lone surrogates become U+FFFD.
 var lenient = jsonv2.AllowInvalidUTF8(true)
 
-// conn is the protocol's connection: JSON messages, each ended by a zero byte, on the browser's two pipes.
+// conn is a connection with the browser by the DevTools protocol: JSON messages, each ended by a zero byte, on two pipes.
 type conn struct {
 	in    *os.File
 	out   *bufio.Reader
 	event func(*message) // called for each event, in order, by the reading goroutine
 
-	writing sync.Mutex // held while a message is written, so that messages do not mix
+	writing sync.Mutex // held while a message is written
 
 	mu      sync.Mutex
-	last    int64              // number of the last command
-	waiting map[int64]*mailbox // mailboxes for replies, by command number
+	last    int64              // number of the last command sent
+	waiting map[int64]*mailbox // mailboxes for the replies to commands, by command number
 	lost    bool
 }
 
@@ -69,7 +69,7 @@ func newConn(p *process, event func(*message)) *conn {
 	return &conn{in: p.in, out: bufio.NewReaderSize(p.out, 64<<10), event: event, waiting: map[int64]*mailbox{}}
 }
 
-// send sends a command. Its reply goes to a mailbox, or is dropped if that is nil. It returns the command's number.
+// send sends a command and returns its number. The reply goes to the mailbox to; nil: the reply is dropped.
 func send[P, R any](c *conn, to *mailbox, s target.SessionID, cmd cdp.Command[P, R], params P) (int64, error) {
 	p, err := jsonv2.Marshal(params, lenient)
 	if err != nil {
@@ -102,11 +102,11 @@ func (c *conn) register(to *mailbox) (int64, error) {
 	return c.last, nil
 }
 
-// write writes a whole message. A browser that does not read for long counts as ended.
+// write writes a whole message. If the browser does not read it in time, the connection counts as ended.
 func (c *conn) write(b []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_ = c.in.SetWriteDeadline(time.Now().Add(writeLimit)) // pipes support deadlines on all systems with rendering
+	_ = c.in.SetWriteDeadline(time.Now().Add(writeLimit)) // pipes support deadlines on all systems where rendering works
 	if _, err := c.in.Write(b); err != nil {
 		_ = c.in.Close()
 		return errCrashed
@@ -133,7 +133,7 @@ func (c *conn) read() {
 	}
 }
 
-// frame reads one message without its zero byte; whole is false if it was too long and its end was skipped.
+// frame reads one message, without its zero byte. whole is false if the message was too long: then its end was skipped.
 func (c *conn) frame() (b []byte, whole bool, err error) {
 	limit := maxEvent
 	for {
@@ -174,7 +174,7 @@ func (c *conn) dispatch(b []byte, whole bool) {
 	}
 }
 
-// cutShort returns a reply that replaces one that is too long; a too long event becomes nil.
+// cutShort returns an error reply in place of a reply that is too long; for an event that is too long it returns nil.
 func cutShort(b []byte) *message {
 	digits, _, _ := bytes.Cut(bytes.TrimPrefix(b[:min(len(b), 40)], []byte(`{"id":`)), []byte(","))
 	id, err := strconv.ParseInt(string(digits), 10, 64)
@@ -184,21 +184,21 @@ func cutShort(b []byte) *message {
 	return &message{ID: id, Error: &protocolError{Text: "the reply is too long"}}
 }
 
-// Limits of a mailbox: a page that exceeds them is given up.
+// Limits of a mailbox. If they are exceeded, the page is given up.
 const (
 	maxQueued      = 20_000   // messages
 	maxQueuedBytes = 64 << 20 // bytes of events
 )
 
-// mailbox queues the browser's unread messages for one page.
+// mailbox queues messages of the browser for one page, until the page reads them.
 type mailbox struct {
 	mu     sync.Mutex
 	queue  []*message
 	bytes  int
-	over   bool // messages exceeded a limit
-	spent  bool // the page has used up its processor time
+	over   bool // whether a limit was exceeded
+	spent  bool // whether the page has used up its processor time
 	closed bool
-	wake   chan struct{} // holds an element if there may be messages
+	wake   chan struct{} // has an element if there may be messages
 }
 
 func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
@@ -215,7 +215,7 @@ func (b *mailbox) push(m *message) {
 	b.signal()
 }
 
-// spend records whether the page has used up its processor time: then it gets no more messages.
+// spend records whether the page has used up its processor time. If so, the page gets no more messages.
 func (b *mailbox) spend(spent bool) {
 	b.mu.Lock()
 	b.spent = spent
@@ -223,7 +223,7 @@ func (b *mailbox) spend(spent bool) {
 	b.signal()
 }
 
-// close marks the end of messages.
+// close records that there will be no more messages.
 func (b *mailbox) close() {
 	b.mu.Lock()
 	b.closed = true
@@ -238,7 +238,7 @@ func (b *mailbox) signal() {
 	}
 }
 
-// pop returns the oldest message. If there is none it returns nil, with an error if none will come.
+// pop returns the oldest message. If there is none, it returns nil; if there will be none, also an error.
 func (b *mailbox) pop() (*message, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -258,15 +258,15 @@ func (b *mailbox) pop() (*message, error) {
 	return nil, nil
 }
 
-// trap is a listener that accepts, counts and closes connections that a browser makes by itself. With namespaces it could not be reached,
-// and there is none.
+// trap is a listener that accepts, counts and closes connections of a browser. Only Flags uses it: in a network namespace it is
+// unreachable.
 type trap struct {
 	l     net.Listener
 	count atomic.Int64
 	ended chan struct{}
 }
 
-// discard is a port without a listener (RFC 863), for browsers that could not reach one.
+// discard is a port on which nothing listens (RFC 863), for browsers that could not reach a trap anyway.
 const discard = 9
 
 func newTrap(ctx context.Context, iso Isolation) (*trap, error) {

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// handlers maps the events of a page to functions. Other events are dropped on arrival.
+// handlers has the functions that handle the events of a page. Events without a function are dropped when they arrive.
 var handlers = map[string]func(*tab, *message){
 	target.AttachedToTarget.Method:            on((*tab).attached),
 	target.DetachedFromTarget.Method:          on((*tab).detached),
@@ -36,7 +36,7 @@ var handlers = map[string]func(*tab, *message){
 	runtime.ExceptionThrown.Method:            on((*tab).throws),
 }
 
-// on decodes an event for a handler. It drops invalid events.
+// on makes a handler from a function with a decoded event. The handler drops invalid events.
 func on[E any](f func(*tab, *message, *E)) func(*tab, *message) {
 	return func(t *tab, m *message) {
 		var e E
@@ -46,7 +46,7 @@ func on[E any](f func(*tab, *message, *E)) func(*tab, *message) {
 	}
 }
 
-// handle processes a message.
+// handle processes a message that the page has received.
 func (t *tab) handle(m *message) {
 	if m.ID != 0 {
 		if _, awaited := t.replies[m.ID]; awaited {
@@ -59,8 +59,8 @@ func (t *tab) handle(m *message) {
 	}
 }
 
-// maxWorkers limits the workers of a page. A page that starts more ends with CutFlood: its clock stands while a worker waits to begin, so
-// that it would occupy its tab without using processor time.
+// maxWorkers limits the workers of a page. A page that starts more ends with CutFlood: the page's clock stops while a worker waits to
+// begin, so the page could occupy its tab without using processor time.
 const maxWorkers = 50
 
 func (t *tab) attached(_ *message, e *target.EventAttachedToTarget) {
@@ -69,7 +69,7 @@ func (t *tab) attached(_ *message, e *target.EventAttachedToTarget) {
 		t.session = e.SessionID
 	case kind == "page":
 		t.windows[cdp.FrameID(e.TargetInfo.TargetID)] = true
-		// While the worker waits to be prepared, its opener, which has the same thread, may wait, too.
+		// While the worker waits to be prepared, its opener may wait, too, because both have the same thread.
 		_, _ = send(t.b.conn, nil, e.SessionID, runtime.RunIfWaitingForDebugger, cdp.Empty{})
 		_, _ = send(t.b.conn, nil, "", target.CloseTarget, target.CloseTargetParams{TargetID: e.TargetInfo.TargetID})
 	case kind != "worker" && kind != "shared_worker":
@@ -96,7 +96,7 @@ func (t *tab) crashed(m *message) {
 	}
 }
 
-// main reports whether a frame is the page's own.
+// main reports whether a frame is the main frame of the page.
 func (t *tab) main(f cdp.FrameID) bool { return string(f) == string(t.target) }
 
 func (t *tab) navigatedTo(_ *message, e *page.EventFrameNavigated) {
@@ -124,8 +124,8 @@ func (t *tab) hasContext(m *message, e *runtime.EventExecutionContextCreated) {
 	}
 }
 
-// means maps a browser's reason for a navigation to a means of a Route. Other reasons make no Route: a reload leads to the same page, and
-// a posted form is not a link.
+// means maps a browser's reason for a navigation to the How of a Route. Other reasons make no Route: a reload leads to the same page, and a
+// form with method POST is not a link.
 var means = map[page.ClientNavigationReason]render.How{
 	page.ClientNavigationReasonAnchorClick:       render.HowLocation,
 	page.ClientNavigationReasonScriptInitiated:   render.HowLocation,
@@ -146,7 +146,7 @@ func (t *tab) wantsAway(_ *message, e *page.EventFrameRequestedNavigation) {
 
 func (t *tab) opensWindow(_ *message, e *page.EventWindowOpen) { t.route(e.URL, render.HowOpen) }
 
-// route records a URL to which a script tried to go.
+// route records a URL to which a script tried to navigate.
 func (t *tab) route(address string, how render.How) {
 	u, err := weburl.Parse(address)
 	r := render.Route{URL: u, How: how}
@@ -155,7 +155,7 @@ func (t *tab) route(address string, how render.How) {
 	}
 }
 
-// told handles a report of the prelude.
+// told handles an event that the prelude has reported.
 func (t *tab) told(_ *message, e *runtime.EventBindingCalled) {
 	what, text, _ := strings.Cut(e.Payload, " ")
 	switch {
@@ -190,7 +190,7 @@ func (t *tab) logs(_ *message, e *runtime.EventConsoleAPICalled) {
 	t.line(b.String())
 }
 
-// text formats a value as on a console.
+// text formats a JavaScript value as on a console.
 func text(o *runtime.RemoteObject) string {
 	var s string
 	switch {
@@ -220,7 +220,7 @@ func (t *tab) line(s string) {
 	}
 }
 
-// cut shortens text to a number of bytes, at the end of a character.
+// cut shortens text to at most n bytes, without cutting a character.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -229,8 +229,8 @@ func cut(s string, n int) string {
 }
 
 const (
-	binding = "__amble" // the binding through which the prelude reports events; the prelude removes it from the page
-	world   = "amble"   // the JavaScript world in which the document is serialized
+	binding = "__amble" // binding with which the prelude reports events; the prelude removes it from the page
+	world   = "amble"   // JavaScript world in which the document is serialized
 )
 
 //go:embed prelude.js
@@ -239,7 +239,7 @@ var preludeSource string
 //go:embed serialize.js
 var serializeSource string
 
-// prelude returns the script that runs before the scripts of a page, for a seed.
+// prelude returns the script that runs before the scripts of a page, with this seed for random numbers.
 func prelude(seed uint64) string {
 	a, b := mix(&seed), mix(&seed)
 	words := fmt.Sprintf("[%d,%d,%d,%d]", int32(a), int32(a>>32), int32(b), int32(b>>32))
@@ -255,5 +255,5 @@ func mix(s *uint64) uint64 {
 	return z ^ z>>31
 }
 
-// serialize returns an expression that serializes the document.
+// serialize returns a JavaScript expression that serializes the document, up to limit.
 func serialize(limit int) string { return fmt.Sprintf("(%s)(%d)", serializeSource, limit) }

@@ -14,16 +14,16 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// host is a browser and its usage counts. Its fields are protected by the Renderer's lock.
+// host is a browser with the numbers of its users and pages. The Renderer's lock guards its fields.
 type host struct {
 	*browser
-	users   int // rounds running in it
-	pages   int // pages opened in it
+	users   int // number of rounds running in the browser
+	pages   int // number of pages opened in the browser
 	retired bool
 }
 
-// attempt runs a round, in a parked page if there is one, and then closes or parks the page. Even with an error, the Result has the part
-// that was completed.
+// attempt runs a round, in the parked page p if that is not nil, and then closes or parks the page. If there is an error, the Result has
+// what was completed.
 func (r *Renderer) attempt(ctx context.Context, task *render.Task, p *parked) (*render.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, roundLimit)
 	defer cancel()
@@ -55,7 +55,7 @@ func (r *Renderer) attempt(ctx context.Context, task *render.Task, p *parked) (*
 	return &p.tab.result, err
 }
 
-// fatal returns err if the browser cannot be used after it, otherwise nil.
+// fatal returns err if it means that the browser cannot be used any more, otherwise nil.
 func fatal(err error) error {
 	if errors.Is(err, errTimeout) {
 		return err
@@ -63,7 +63,7 @@ func fatal(err error) error {
 	return nil
 }
 
-// hold parks a page that waits for answers, unless it has workers, whose clocks do not stop.
+// hold parks a page that waits for answers. It closes a page that has workers, because their clocks do not stop.
 func (r *Renderer) hold(ctx context.Context, task *render.Task, p *parked) *render.Result {
 	res := p.tab.result
 	res.Missing = p.tab.missing()
@@ -88,7 +88,7 @@ func (r *Renderer) hold(ctx context.Context, task *render.Task, p *parked) *rend
 	return &res
 }
 
-// board returns a browser for one more page, and starts one if necessary. The caller must call leave.
+// board returns a browser for one more page. If necessary, it starts one. The caller must call leave.
 func (r *Renderer) board(ctx context.Context) (*host, error) {
 	r.starting.Lock()
 	defer r.starting.Unlock()
@@ -124,7 +124,7 @@ func (r *Renderer) board(ctx context.Context) (*host, error) {
 	return h, nil
 }
 
-// bury removes browsers that have ended while unused.
+// bury removes browsers that have ended while no round used them.
 func (r *Renderer) bury() {
 	r.mu.Lock()
 	var dead []*host
@@ -144,15 +144,15 @@ func (r *Renderer) bury() {
 	}
 }
 
-// enter is board for a page that is already open in the browser.
+// enter adds a user to a browser in which the user's page is already open. The caller must call leave.
 func (r *Renderer) enter(h *host) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h.users++
 }
 
-// leave ends one use of a browser, which is retired after an error, after its maximum number of pages, or when it has grown
-// too large. The last user of a retired browser closes it.
+// leave ends one use of a browser. The browser is retired after an error, after its maximum number of pages, or if it has grown too large.
+// The last user of a retired browser closes it.
 func (r *Renderer) leave(h *host, err error) {
 	size := int64(0)
 	if h.process != nil {
@@ -170,11 +170,11 @@ func (r *Renderer) leave(h *host, err error) {
 		r.lot.take(func(p *parked) bool { return p.in == h })
 	}
 	if last {
-		_ = h.end() // the next start removes files that it leaves
+		_ = h.end() // the next start of a browser removes files that are left
 	}
 }
 
-// start starts a browser and prepares it: from now on it holds every request and every new target.
+// start starts a browser and prepares it. Afterwards the browser holds every request and every new target until it is handled.
 func (r *Renderer) start(ctx context.Context, told bool) (*browser, error) {
 	p, err := start(r.path, told, r.trap.port(), r.cfg.Isolation, r.cfg.TempDir)
 	if err != nil {
@@ -182,13 +182,13 @@ func (r *Renderer) start(ctx context.Context, told bool) (*browser, error) {
 	}
 	b := attach(p, told, r.cfg.MaxMemory)
 	if err := b.prepare(ctx, r.cfg.Isolation); err != nil {
-		ended := b.end() // by then its output is complete
+		ended := b.end() // after that, the browser's output is complete
 		return nil, errors.Join(r.unusable(ctx, err, b.version, p.said.String()), ended)
 	}
 	return b, nil
 }
 
-// prepare checks that the browser is isolated and configures it.
+// prepare checks that the browser is isolated, and configures it.
 func (b *browser) prepare(ctx context.Context, iso Isolation) error {
 	desk := &tab{b: b, box: newMailbox(), replies: map[int64]*message{}}
 	v, err := ask(ctx, desk, "", cdpbrowser.GetVersion, cdp.Empty{})
@@ -213,7 +213,7 @@ func (b *browser) prepare(ctx context.Context, iso Isolation) error {
 	return err
 }
 
-// unusable returns the error that explains why a browser does not work as required.
+// unusable returns the error that explains why a browser cannot be used; said is the browser's error output.
 func (r *Renderer) unusable(ctx context.Context, err error, version, said string) error {
 	var own *Error
 	var refused *protocolError

@@ -8,15 +8,15 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 )
 
-// meter measures the processor time of a page: of the processes that show only this page. The goroutine of a round changes it, under the
-// browser's lock.
+// meter measures the processor time of a page, by the processes that show only this page. The goroutine of a round changes it while it
+// holds the browser's lock.
 type meter struct {
 	pids  []int
-	began time.Duration // processor time of pids at the beginning of the round
-	limit time.Duration // limit of the round; 0: none
+	began time.Duration // processor time of pids when the round began
+	limit time.Duration // limit for the round; 0: none
 }
 
-// reading returns the processor time of the page's processes, without those that have ended.
+// reading returns the processor time of the page's processes that still run.
 func (m *meter) reading() (d time.Duration) {
 	for _, pid := range m.pids {
 		d += max(0, cpu(pid))
@@ -27,7 +27,7 @@ func (m *meter) reading() (d time.Duration) {
 // taken returns the processor time of the round so far.
 func (m *meter) taken() time.Duration { return max(0, m.reading()-m.began) }
 
-// measure starts measuring a round, whose processor time has a limit; 0: none.
+// measure starts the measurement of a round. limit is the limit of the round's processor time; 0: none.
 func (t *tab) measure(limit time.Duration) {
 	m := meter{t.meter.pids, t.meter.reading(), limit}
 	t.b.mu.Lock()
@@ -35,7 +35,7 @@ func (t *tab) measure(limit time.Duration) {
 	t.meter = m
 }
 
-// measured ends the measurement of a round and notes its processor time. The page can be closed then, or parked.
+// measured ends the measurement of a round and records its processor time. Then the page can be closed or parked.
 func (t *tab) measured() {
 	t.result.Processor = t.meter.taken()
 	t.b.mu.Lock()
@@ -44,7 +44,7 @@ func (t *tab) measured() {
 	t.box.spend(false)
 }
 
-// endSpent ends the rounds that have used up their processor time. The measuring goroutine calls it.
+// endSpent ends rounds that have used up their processor time. The goroutine of weigh calls it.
 func (b *browser) endSpent() {
 	b.mu.Lock()
 	meters := map[cdp.BrowserContextID]meter{}
@@ -66,7 +66,7 @@ func (b *browser) endSpent() {
 	}
 }
 
-// alone opens a page while no other page is opened in the browser: processes that start meanwhile belong to that page, since browser
+// alone calls open while no other page is opened in the browser. Processes that start meanwhile belong to this page, because browser
 // contexts do not share processes.
 func (t *tab) alone(ctx context.Context, open func() error) error {
 	select {

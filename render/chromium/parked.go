@@ -9,8 +9,7 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// lot is a cache of stopped pages between rounds, so that a round need not start from the beginning. It evicts the least recently used
-// page.
+// lot keeps stopped pages between two rounds, so that the next round need not start from the beginning. It evicts the oldest page.
 type lot struct {
 	room int
 
@@ -18,14 +17,14 @@ type lot struct {
 	pages []*parked // oldest first
 }
 
-// parked is a page that waits for answers.
+// parked is a stopped page that waits for answers.
 type parked struct {
 	key identity
 	tab *tab
 	in  *host
 }
 
-// identity holds the properties that all rounds of a page share.
+// identity identifies a page by the properties that all of its rounds share.
 type identity struct {
 	url, agent string
 	time       time.Time
@@ -45,7 +44,7 @@ func identify(t *render.Task) identity {
 
 func newLot(room int) *lot { return &lot{room: room} }
 
-// resume removes and returns the page of a task, nil if there is none.
+// resume removes and returns the parked page of a task, nil if there is none.
 func (l *lot) resume(t *render.Task) *parked {
 	if l.room == 0 {
 		return nil
@@ -57,7 +56,7 @@ func (l *lot) resume(t *render.Task) *parked {
 	return nil
 }
 
-// take removes and returns the pages that a function selects.
+// take removes and returns the pages that pick selects.
 func (l *lot) take(pick func(*parked) bool) []*parked {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +71,7 @@ func (l *lot) take(pick func(*parked) bool) []*parked {
 	return taken
 }
 
-// park adds a page and returns the evicted pages.
+// park adds a page, and returns the pages that it evicts.
 func (l *lot) park(p *parked) []*parked {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// process is a browser's first process, and our ends of its two pipes.
+// process is the first process of a browser, and this side of two pipes to it.
 type process struct {
 	cmd     *exec.Cmd
-	in      *os.File // commands to the browser
-	out     *os.File // messages from it
+	in      *os.File // to write commands to the browser
+	out     *os.File // to read messages from the browser
 	profile *profile
-	said    *tail         // end of its standard error
+	said    *tail         // last part of the browser's standard error
 	gone    chan struct{} // closed when the process has been waited for
 }
 
@@ -54,7 +54,7 @@ func (p *process) run(path string, args []string, iso Isolation, as *user) error
 	p.cmd = exec.Command(path, args...) //nolint:noctx // it outlives the round that starts it
 	p.cmd.Env = environment(p.profile.home)
 	p.cmd.Dir = p.profile.home
-	p.cmd.ExtraFiles = []*os.File{theirIn, theirOut} // they become descriptors 3 and 4
+	p.cmd.ExtraFiles = []*os.File{theirIn, theirOut} // descriptors 3 and 4 of the browser
 	p.cmd.Stderr = p.said
 	p.cmd.WaitDelay = time.Second // needed without namespaces, if a child process keeps standard error open
 	if err = confine(p.cmd, iso, as); err == nil {
@@ -67,8 +67,8 @@ func (p *process) run(path string, args []string, iso Isolation, as *user) error
 	return nil
 }
 
-// launch starts the process and waits for it in a goroutine that keeps its thread: the kernel kills the browser when the thread that
-// started it ends (prctl(2), PR_SET_PDEATHSIG). The goroutine ends with the process; end waits for it.
+// launch starts the process, and waits for it in a goroutine that keeps its thread: the kernel kills the browser when the thread that
+// started it ends (prctl(2), PR_SET_PDEATHSIG). The goroutine ends when the process has ended; method end waits for that.
 func (p *process) launch() error {
 	started := make(chan error, 1)
 	go func() {
@@ -77,14 +77,14 @@ func (p *process) launch() error {
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			_ = p.cmd.Wait() // it has ended, whatever the error
+			_ = p.cmd.Wait() // after any error, the process has ended
 			close(p.gone)
 		}
 	}()
 	return <-started
 }
 
-// end kills the browser, waits for it and removes its directory.
+// end kills the browser, waits until it has ended, and removes its directory.
 func (p *process) end() error {
 	p.kill()
 	<-p.gone
@@ -100,11 +100,11 @@ func (p *process) kill() {
 	}
 }
 
-// environment returns the whole environment of a browser.
+// environment returns all environment variables of a browser.
 func environment(home string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "HOME=" + home, "TMPDIR=" + home,
-		// Unix sockets are not covered by network isolation, but have listeners.
+		// The isolation does not cover Unix sockets, on which programs may listen.
 		"DBUS_SESSION_BUS_ADDRESS=disabled:", "DBUS_SYSTEM_BUS_ADDRESS=disabled:",
 	}
 }
@@ -133,7 +133,7 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// tail keeps the last bytes written to it.
+// tail is a writer that keeps the last bytes written to it.
 type tail struct {
 	mu sync.Mutex
 	b  []byte
@@ -149,7 +149,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is the last lines, for a person.
+// String returns the last lines, for messages.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,16 +157,16 @@ func (t *tail) String() string {
 	return strings.Join(lines[max(0, len(lines)-3):], " | ")
 }
 
-// disabled lists features that make requests by themselves, or that the Renderer cannot observe. Only the last such flag counts, so it is
-// a single list.
+// disabled lists features that make requests by themselves, or that the Renderer cannot observe. They must be in one flag, because only the
+// last flag of this name has an effect.
 var disabled = []string{
 	"ServiceWorkerAutoPreload", "Prerender2", "LoadingPredictor", "MediaRouter", "FedCm", "BackgroundFetch",
 	"CompressionDictionaryTransport", "CompressionDictionaryTransportBackend", "Translate", "OptimizationHints",
 	"InterestFeedContentSuggestions", "AutofillServerCommunication", "CertificateTransparencyComponentUpdater",
 }
 
-// flags returns the command line of a browser whose profile is in dir, and whose connections, if any, would go to the local port. told
-// makes it draw frames on command, which full browsers do not support.
+// flags returns the arguments of a browser whose profile is in dir. Connections that are not intercepted go to the local port. told makes
+// the browser draw frames only on command, which full browsers do not support.
 func flags(dir string, port int, told bool, iso Isolation) []string {
 	f := []string{
 		"--remote-debugging-pipe", "--user-data-dir=" + dir, "--headless", "--no-startup-window",
@@ -179,19 +179,19 @@ func flags(dir string, port int, told bool, iso Isolation) []string {
 		"--disable-site-isolation-trials", "--disable-popup-blocking", "--disable-background-timer-throttling",
 		"--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
 		"--js-flags=--max-old-space-size=256", "--disable-features=" + strings.Join(disabled, ","),
-		// The second layer, and the only one with Flags: connections that are not intercepted go to the port.
+		// The second protection, and the only one with Flags: connections that are not intercepted go to the port.
 		"--proxy-server=socks5://127.0.0.1:" + strconv.Itoa(port), "--proxy-bypass-list=<-loopback>",
 		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--disable-quic", "--dns-prefetch-disable",
 		"--force-webrtc-ip-handling-policy", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 	}
 	if told {
-		// A frame is complete when the command for it returns, and nothing changes between two frames.
+		// With these flags, a frame is complete when the command that draws it returns, and nothing changes between two frames.
 		f = append(f, "--run-all-compositor-stages-before-draw", "--disable-threaded-animation",
 			"--disable-threaded-scrolling", "--disable-checker-imaging", "--disable-image-animation-resync",
 			"--disable-new-content-rendering-timeout")
 	}
 	if iso == Namespace {
-		f = append(f, "--disable-setuid-sandbox") // the sandbox by namespaces is available
+		f = append(f, "--disable-setuid-sandbox") // the sandbox with namespaces is available
 	}
 	if smallShm() {
 		f = append(f, "--disable-dev-shm-usage")
@@ -200,13 +200,13 @@ func flags(dir string, port int, told bool, iso Isolation) []string {
 }
 
 // usual lists the names of browsers, best first. The headless shell needs a third of the memory of a full browser, is faster, and draws
-// its frames on command.
+// frames on command.
 var usual = []string{
 	"chromium-headless-shell", "chrome-headless-shell", "headless_shell", "chromium", "chromium-browser", "google-chrome",
 }
 
-// Find returns the path of a browser: the named one (a path or a name in PATH), or if name is "", the first usual one. The error is an
-// *Error with reasonBrowser that lists the names tried and what to install.
+// Find returns the path of a browser. name is a path or a name in PATH; "": the first of the usual names that is in PATH. The error is an
+// *Error with reasonBrowser that lists the names tried, and what to install.
 func Find(name string) (string, error) {
 	list := usual
 	if name != "" {
@@ -230,7 +230,7 @@ func Find(name string) (string, error) {
 // nobody is the user and group ID of browsers started by root.
 const nobody = 65534
 
-// user is the user that a browser runs as: nobody, or nil for the present user.
+// user is the user as which a browser runs: nobody, or nil for the present user.
 type user struct{ id int }
 
 func browserUser() *user {
@@ -247,7 +247,7 @@ func (u *user) String() string {
 	return strconv.Itoa(u.id)
 }
 
-// own makes a file the user's.
+// own makes the user the owner of a file.
 func (u *user) own(path string) error {
 	if u == nil {
 		return nil
@@ -255,7 +255,7 @@ func (u *user) own(path string) error {
 	return os.Chown(path, u.id, u.id)
 }
 
-// reaches reports whether the user can enter a directory and all above it.
+// reaches reports whether the user can enter a directory and all directories above it.
 func (u *user) reaches(dir string) bool {
 	info, err := os.Stat(dir)
 	if err != nil || !info.IsDir() {

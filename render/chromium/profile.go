@@ -10,17 +10,17 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// dirPrefix begins the names of browsers' directories.
+// dirPrefix is the prefix of the names of browsers' directories.
 const dirPrefix = "amble-render-"
 
-// profile is a new directory for one browser. Its owner holds a lock on a file in it, so that others can recognize abandoned directories.
+// profile is a new directory for one browser. Its owner locks a file in it, so that other processes can recognize abandoned directories.
 type profile struct {
-	dir  string // of this process
-	home string // of the browser, inside dir
+	dir  string // directory of this process
+	home string // directory of the browser, inside dir
 	lock *os.File
 }
 
-// newProfile makes a directory, in temp or where the browser's user can access it, and removes those of dead processes.
+// newProfile makes a directory, in temp or where the browser's user can access it. It also removes directories of processes that have died.
 func newProfile(temp string, as *user) (*profile, error) {
 	temp, err := place(temp, as)
 	if err != nil {
@@ -69,8 +69,8 @@ func (p *profile) remove() error {
 	return err
 }
 
-// removeStale removes the directories in temp whose owners have died. It leaves those that it cannot remove: of another user, or just
-// locked by a process.
+// removeStale removes the directories in temp whose owners have died. It leaves directories that belong to another user, or that a process
+// has locked.
 func removeStale(temp string) {
 	dirs, _ := filepath.Glob(filepath.Join(temp, dirPrefix+"*"))
 	for _, dir := range dirs {

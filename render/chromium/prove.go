@@ -12,13 +12,13 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// proof is a page whose content needs a script, a clock that jumps, a frame and a request.
+// proof is a page whose content can only be made with a script, a clock that jumps, a frame and a request.
 const proof = `<!doctype html><title>proof</title><p id=p>empty</p><script>
 requestAnimationFrame(() => fetch("/answer").then((r) => r.text()).then((t) =>
 	setTimeout(() => { p.textContent = t + " " + (new Date().getFullYear()); }, 3000)));
 </script>`
 
-// prove renders a built-in page. If a browser does not draw frames on command, it is restarted to draw them at its own pace.
+// prove renders a built-in page. If a browser does not draw frames on command, it is started again to draw frames by itself.
 func (r *Renderer) prove(ctx context.Context) error {
 	err := r.try(ctx)
 	var refused *protocolError

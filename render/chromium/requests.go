@@ -13,23 +13,23 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// request is a request of a page that waits in the browser.
+// request is a request of a page that the browser holds.
 type request struct {
 	id        fetch.RequestID
 	want      render.Want
-	reason    network.ErrorReason // error with which it fails; "": it does not fail
+	reason    network.ErrorReason // browser error used if the request is refused
 	origin    string              // origin of the page, if known
-	fate      int                 // index in the result's Fates, -1 if it has none
-	refused   string              // reason code of the failure
-	answer    *render.Answer      // nil if it is not known yet
+	fate      int                 // index in result.Requests; -1: not listed
+	refused   string              // reason code if the request is refused
+	answer    *render.Answer      // nil if there is none yet
 	preflight bool
-	holds     bool // the script that made it blocks until it is answered
+	holds     bool // the script that made the request blocks until it is answered
 }
 
 // maxMade limits the requests of a page, including preflights and refused ones.
 const maxMade = 1000
 
-// decided reports whether the request can be delivered.
+// decided reports whether the request has an answer or is refused.
 func (r *request) decided() bool { return r.answer != nil || r.refused != "" }
 
 // paused handles a request that the browser holds.
@@ -46,7 +46,7 @@ func (t *tab) paused(_ *message, e *fetch.EventRequestPaused) {
 	case document && !t.answered:
 		t.answered = true
 		t.fulfill(e.RequestID, document200(&t.task.Document))
-	case document: // the document stays, and the target becomes a Route
+	case document: // a navigation: the document stays, and the target becomes a Route
 		if e.Request.Method != http.MethodGet {
 			t.fate(render.Fate{
 				URL: e.Request.URL, Method: e.Request.Method, Kind: string(render.KindOther), Refused: render.ReasonMethod,
@@ -58,7 +58,7 @@ func (t *tab) paused(_ *message, e *fetch.EventRequestPaused) {
 	}
 }
 
-// request decides about a request as far as possible without Have.
+// request makes a request from an event. It refuses the request if that can be decided without Have.
 func (t *tab) request(e *fetch.EventRequestPaused) *request {
 	r := &request{
 		id: e.RequestID, reason: network.ErrorReasonBlockedByClient, origin: header(e, "Origin"), fate: -1,
@@ -89,7 +89,7 @@ func (t *tab) request(e *fetch.EventRequestPaused) *request {
 	return r
 }
 
-// other is a method if it is not GET.
+// other returns a method if it is not GET, otherwise "".
 func other(method string) string {
 	if method == http.MethodGet {
 		return ""
@@ -97,10 +97,10 @@ func other(method string) string {
 	return cut(method, 20)
 }
 
-// maxFateURL limits the bytes of a URL in a Fate.
+// maxFateURL limits the URL in a Fate, in bytes.
 const maxFateURL = 2048
 
-// fate adds a request to the list and returns its index, -1 if the list is full.
+// fate adds a request to the result's list and returns its index; -1 if the list is full.
 func (t *tab) fate(f render.Fate) int {
 	if len(t.result.Requests) >= render.MaxFates {
 		t.result.Dropped++
@@ -111,7 +111,7 @@ func (t *tab) fate(f render.Fate) int {
 	return len(t.result.Requests) - 1
 }
 
-// decide asks Have about undecided requests, and reports whether any are missing.
+// decide asks Have about requests that are not decided yet, and reports whether answers are still missing.
 func (t *tab) decide() (missing bool) {
 	for _, r := range t.requests {
 		if r.decided() {
@@ -123,7 +123,7 @@ func (t *tab) decide() (missing bool) {
 			r.answer = nil
 		}
 		if r.answer != nil && (r.answer.Status < 200 || r.answer.Status > 599) {
-			r.answer, r.refused = nil, fmt.Sprintf("http_%d", r.answer.Status) // not a final status, so a page cannot use it
+			r.answer, r.refused = nil, fmt.Sprintf("http_%d", r.answer.Status) // this is not a final status, so a page cannot use the answer
 		}
 		if r.fate >= 0 && r.decided() {
 			f := &t.result.Requests[r.fate]
@@ -136,7 +136,7 @@ func (t *tab) decide() (missing bool) {
 	return missing
 }
 
-// deliver sends decided answers to the page, in the order of its requests.
+// deliver sends the decided answers to the page, in the order of the page's requests.
 func (t *tab) deliver() {
 	for _, r := range t.requests {
 		if r.answer == nil {
@@ -152,7 +152,7 @@ func (t *tab) deliver() {
 	t.requests = nil
 }
 
-// missing lists the undecided requests.
+// missing returns the requests that are not decided.
 func (t *tab) missing() []render.Want {
 	var list []render.Want
 	for _, r := range t.requests {
@@ -168,14 +168,14 @@ func (t *tab) fail(id fetch.RequestID, reason network.ErrorReason) {
 	_, _ = send(t.b.conn, nil, "", fetch.FailRequest, fetch.FailRequestParams{RequestID: id, ErrorReason: reason})
 }
 
-// fulfill answers a request. If the page has cancelled it meanwhile, the browser returns an error, which is harmless.
+// fulfill answers a request. If the page has cancelled the request meanwhile, the browser returns an error, which is harmless.
 func (t *tab) fulfill(id fetch.RequestID, a *render.Answer) {
 	_, _ = send(t.b.conn, nil, "", fetch.FulfillRequest, fetch.FulfillRequestParams{
 		RequestID: id, ResponseCode: int64(a.Status), BinaryResponseHeaders: headerBlock(a.Header), Body: a.Body,
 	})
 }
 
-// kinds maps the browser's resource types to kinds, where they correspond.
+// kinds maps the browser's resource types to kinds, if there is one that corresponds.
 var kinds = map[network.ResourceType]render.Kind{
 	network.ResourceTypeDocument:           render.KindFrame,
 	network.ResourceTypeScript:             render.KindScript,
@@ -194,7 +194,7 @@ var kinds = map[network.ResourceType]render.Kind{
 }
 
 // kind returns the purpose of a request, as far as the browser reports it. In its own session the browser reports an EventSource as XHR,
-// and worker scripts, preloads and JSON modules as "Other".
+// and scripts of workers, preloads and JSON modules as "Other".
 func kind(e *fetch.EventRequestPaused) render.Kind {
 	accept := header(e, "Accept")
 	switch k, ok := kinds[e.ResourceType]; {
@@ -213,7 +213,7 @@ func kind(e *fetch.EventRequestPaused) render.Kind {
 	case strings.HasPrefix(accept, "application/json"):
 		return render.KindScript
 	case e.Request.InitialPriority == network.ResourcePriorityVeryLow && e.Request.ReferrerPolicy == network.RequestReferrerPolicyNoReferrer:
-		return render.KindPrefetch // a compression dictionary; the script of a worker looks the same if its page has this policy
+		return render.KindPrefetch // a compression dictionary, or the script of a worker, which looks the same if the page has this policy
 	case e.Request.InitialPriority == network.ResourcePriorityVeryLow:
 		return render.KindWorker
 	case accept == "*/*":
@@ -222,7 +222,7 @@ func kind(e *fetch.EventRequestPaused) render.Kind {
 	return render.KindOther
 }
 
-// header is a header of a request. Names are in whatever case the browser has them.
+// header returns a header field of a request. The browser may give names in any case.
 func header(e *fetch.EventRequestPaused, name string) string {
 	for k, v := range e.Request.Headers {
 		if strings.EqualFold(k, name) {

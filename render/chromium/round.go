@@ -20,16 +20,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A page's clock runs for sliceLength at a time, in ms, and then a frame is drawn. Ends of slices, and distances between them, are not
-// whole numbers of ms, so that no timer is due exactly at the end of a slice, where it might run before or after. The fractions stay
-// between a fifth and seven tenths of a ms in all slices that a page can have, so that the browser's rounding does not change the number
-// of whole ms.
+// A page's clock runs for sliceLength (in ms) at a time, and then a frame is drawn. The end of a slice, and its distance to other ends,
+// must not be a whole number of ms: a timer that is due exactly then might run before or after. In all slices that a page can have, the
+// fraction stays between a fifth and seven tenths of a ms, so that rounding in the browser does not change the number of whole ms.
 const (
 	sliceLength   = 250.012
 	firstFraction = 0.2
 )
 
-// budget returns the virtual time of a slice, counted from 1.
+// budget returns the virtual time of a slice, in ms. Slices are counted from 1.
 func budget(slice int) float64 {
 	if slice == 1 {
 		return math.Trunc(sliceLength) + firstFraction
@@ -37,25 +36,25 @@ func budget(slice int) float64 {
 	return sliceLength
 }
 
-// starvation limits the tasks that run at one moment of a page's clock before it advances, so that a page that keeps sending messages to
-// itself ends.
+// starvation limits the tasks that run while a page's clock stands still. After that the clock advances, so that a page that keeps sending
+// messages to itself ends.
 const starvation = 2_000
 
-// Real times for detecting that a page is idle.
+// Real times for recognizing an idle page.
 const (
-	quiet       = 4 * time.Millisecond   // without a request, between two replies
-	stillQuiet  = 40 * time.Millisecond  // without a request, before requests count as missing
-	firstFrame  = 250 * time.Millisecond // without a request, before the first frame of a browser
-	promptReply = 5 * time.Millisecond   // reply time of an idle page
-	heldUp      = time.Second            // without a reply: a script waits for one of its requests
+	quiet       = 4 * time.Millisecond   // time without a request, between two replies
+	stillQuiet  = 40 * time.Millisecond  // time without a request, before answers count as missing
+	firstFrame  = 250 * time.Millisecond // time without a request, before the first frame of a browser
+	promptReply = 5 * time.Millisecond   // maximum reply time of an idle page
+	heldUp      = time.Second            // time without a reply, after which a script waits for one of its requests
 	idleTries   = 8
 )
 
 // errMissing ends a round in which the page cannot continue.
 var errMissing = errors.New("render: answers are missing")
 
-// run runs the page to its end, or until it cannot continue without missing answers. After errMissing it can be called again with another
-// task.Have.
+// run runs the page to its end, or until it cannot continue because answers are missing. After errMissing it can be called again, with a
+// new task.Have.
 func (t *tab) run(ctx context.Context) error {
 	if t.navigated == 0 {
 		if err := t.navigate(ctx); err != nil {
@@ -93,7 +92,7 @@ func (t *tab) navigate(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	t.drawn = true // there is nothing to draw yet
+	t.drawn = true // nothing to draw yet
 	shown := func() bool { return t.loader != "" && t.world != "" || failed(t.replies[t.navigated]) }
 	if err := t.wait(ctx, replyLimit, shown); err != nil {
 		return err
@@ -101,7 +100,7 @@ func (t *tab) navigate(ctx context.Context) (err error) {
 	if failed(t.replies[t.navigated]) {
 		return errShown
 	}
-	_, err = ask(ctx, t, t.session, page.ResetNavigationHistory, cdp.Empty{}) // removes the way back
+	_, err = ask(ctx, t, t.session, page.ResetNavigationHistory, cdp.Empty{}) // so that scripts cannot go back
 	return err
 }
 
@@ -114,7 +113,7 @@ func failed(m *message) bool {
 	return m.Error != nil || jsonv2.Unmarshal(m.Result, &r, lenient) != nil || r.ErrorText != "" || r.IsDownload
 }
 
-// slice lets the page's clock run. The clock stops by itself while a request of the document waits.
+// slice lets the page's clock run for a slice. The clock stops by itself while a request of the document waits for an answer.
 func (t *tab) slice() {
 	t.slices++
 	budget := budget(t.slices)
@@ -125,13 +124,13 @@ func (t *tab) slice() {
 	})
 }
 
-// policy sets how the page's clock runs. The reply contains the time since when it is virtual; it is read when a frame needs it.
+// policy sets how the page's clock runs. The reply contains the time base of the clock; it is read when a frame needs it.
 func (t *tab) policy(p emulation.SetVirtualTimePolicyParams) {
 	delete(t.replies, t.timed)
-	t.timed, _ = tell(t, t.session, emulation.SetVirtualTimePolicy, p) // the next command reports an error
+	t.timed, _ = tell(t, t.session, emulation.SetVirtualTimePolicy, p) // an error is reported by the next command
 }
 
-// begun reads since when the page's clock is virtual.
+// begun reads, from the reply, the browser's time at which the page's clock became virtual.
 func (t *tab) begun(m *message) {
 	var r emulation.SetVirtualTimePolicyResult
 	if m.Error == nil && jsonv2.Unmarshal(m.Result, &r, lenient) == nil {
@@ -139,8 +138,8 @@ func (t *tab) begun(m *message) {
 	}
 }
 
-// ticks returns the time of the next frame by the browser's own clock: the end of the last slice. Otherwise the browser would use the real
-// time, which is ahead of the page's when the machine is busy, and animations would jump.
+// ticks returns the time of the next frame by the browser's own clock: that of the end of the last slice. Without it, the browser would use
+// the real time, which is ahead of the page's clock when the machine is busy, and animations would jump.
 func (t *tab) ticks() float64 {
 	if m := t.take(t.timed); m != nil {
 		t.begun(m)
@@ -148,7 +147,7 @@ func (t *tab) ticks() float64 {
 	if t.base == 0 {
 		return 0
 	}
-	t.frames++ // frames must have distinct times
+	t.frames++ // so that all frames have distinct times
 	return t.base + math.Trunc(sliceLength) + firstFraction + float64(t.slices-1)*sliceLength + float64(t.frames-1)*0.01
 }
 
@@ -158,7 +157,7 @@ func (t *tab) halt() {
 	t.policy(emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyPause})
 }
 
-// draw draws a frame after a slice. Layout and animations happen then, with everything that depends on them.
+// draw draws a frame after a slice. This also does layout and animations, and what depends on them.
 func (t *tab) draw(ctx context.Context) error {
 	if pause := t.settling(); pause > 0 {
 		if err := t.rest(ctx, pause); err != nil || len(t.requests) > 0 {
@@ -183,9 +182,9 @@ func (t *tab) draw(ctx context.Context) error {
 	return err
 }
 
-// settling returns the real time without a request that must pass before the next frame. During it, things begin that the browser does not
-// report: a worker answers before its script has begun, and a browser answers a command to draw before it can draw a page, which takes
-// longest for its first one. That frame would be missing.
+// settling returns the real time without a request that must pass before the next frame is drawn. In this time, things may begin that the
+// browser does not report: a worker replies before its script has begun, and the browser replies to a command to draw before it can draw a
+// page, which takes longest for the first page. Without the wait, the frame would be missing.
 func (t *tab) settling() time.Duration {
 	switch {
 	case t.b.told && !t.b.drew.Load():
@@ -196,7 +195,7 @@ func (t *tab) settling() time.Duration {
 	return 0
 }
 
-// frame draws a frame on command. A browser crashes if it draws two at a time, even of different pages.
+// frame draws a frame on command, only one at a time: a browser crashes if it draws two at once, even of different pages.
 func (t *tab) frame(ctx context.Context, p headlessexperimental.BeginFrameParams) (r headlessexperimental.BeginFrameResult, err error) {
 	select {
 	case t.b.drawing <- struct{}{}:
@@ -219,7 +218,7 @@ func (t *tab) frame(ctx context.Context, p headlessexperimental.BeginFrameParams
 	return r, nil
 }
 
-// realFrame briefly waits for a frame of a browser that draws at its own pace: it draws none if nothing has changed.
+// realFrame waits briefly for a frame, in a browser that draws frames by itself. Such a browser draws no frame if nothing has changed.
 func (t *tab) realFrame(ctx context.Context) error {
 	if t.active < t.now && t.now > 2*sliceLength {
 		return nil
@@ -238,7 +237,7 @@ func (t *tab) realFrame(ctx context.Context) error {
 	return err
 }
 
-// done reports whether the page has ended.
+// done reports whether the page has reached its end.
 func (t *tab) done() bool {
 	if stop := t.task.Stop; stop > 0 && t.now >= float64(stop.Milliseconds()) {
 		return true
@@ -253,7 +252,7 @@ func (t *tab) done() bool {
 	return false
 }
 
-// settle delivers answers until no request is waiting. The error is errMissing if one cannot be answered yet.
+// settle delivers answers until no request is waiting. The error is errMissing if a request cannot be answered yet.
 func (t *tab) settle(ctx context.Context) error {
 	for len(t.requests) > 0 && !t.hurried {
 		if err := t.idle(ctx, quiet); err != nil {
@@ -274,8 +273,8 @@ func (t *tab) settle(ctx context.Context) error {
 	return nil
 }
 
-// idle waits until the page is idle, before its requests are answered: it replies at once, and makes no request between two replies. A
-// page that waits for a synchronous request does not reply.
+// idle waits until the page is idle, so that its requests can be answered: it replies at once, and makes no request between two replies. A
+// page that waits for a synchronous request is idle, too, but does not reply.
 func (t *tab) idle(ctx context.Context, pause time.Duration) error {
 	for range idleTries {
 		made := t.made
@@ -296,7 +295,7 @@ func (t *tab) idle(ctx context.Context, pause time.Duration) error {
 	return nil
 }
 
-// rest handles messages until there has been no request for the time pause.
+// rest handles messages until no request has arrived for the time pause.
 func (t *tab) rest(ctx context.Context, pause time.Duration) error {
 	for {
 		made := t.made
@@ -310,8 +309,8 @@ func (t *tab) rest(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// ping asks the page for its time and reports how long the answer took, and whether there was one. There may be none while the page waits
-// for requests. If it waits for none and does not answer, its script is terminated.
+// ping asks the page for its time. It returns how long the reply took, and whether there was one. There may be none while the page waits
+// for requests. If it waits for none and does not reply, its script is terminated.
 func (t *tab) ping(ctx context.Context) (took time.Duration, answered bool, err error) {
 	if t.held() {
 		return 0, false, nil
@@ -338,7 +337,7 @@ func (t *tab) ping(ctx context.Context) (took time.Duration, answered bool, err 
 	}
 	var r runtime.EvaluateResult
 	if m.Error == nil && jsonv2.Unmarshal(m.Result, &r, lenient) == nil && r.Result != nil {
-		_ = jsonv2.Unmarshal(r.Result.Value, &t.now) // unchanged if a script was terminated
+		_ = jsonv2.Unmarshal(r.Result.Value, &t.now) // t.now is unchanged if a script was terminated
 	}
 	return time.Since(began), true, nil
 }
@@ -348,8 +347,8 @@ func (t *tab) held() bool {
 	return slices.ContainsFunc(t.requests, func(r *request) bool { return r.holds })
 }
 
-// pingWorkers waits until every worker has completed its present task, or the page has a request that one may wait for. Workers that do
-// not end are all terminated, and forgotten in case that does not help.
+// pingWorkers waits until every worker has completed its present task, or until the page has a request for which a worker may wait. If no
+// worker completes its task in time, all busy workers are terminated, and no longer waited for.
 func (t *tab) pingWorkers(ctx context.Context) error {
 	pings := map[target.SessionID]int64{}
 	for _, s := range t.workers {
@@ -388,7 +387,7 @@ func (t *tab) forget(s target.SessionID) {
 	}
 }
 
-// take returns a reply that has arrived.
+// take removes and returns a reply that has arrived.
 func (t *tab) take(id int64) *message {
 	m := t.replies[id]
 	delete(t.replies, id)
@@ -407,7 +406,7 @@ func (t *tab) finish(ctx context.Context, id int64) (*message, error) {
 	return m, nil
 }
 
-// capture serializes the document. It tries twice, because the first attempt may fail at the end of a terminated script.
+// capture serializes the document. If a script was terminated, it may try twice: the end of that script may make the first attempt fail.
 func (t *tab) capture(ctx context.Context) error {
 	if t.hurried && t.result.Cut == "" {
 		t.result.Cut = render.CutStuck
@@ -464,7 +463,7 @@ func (t *tab) picture(ctx context.Context) error {
 		t.result.Screenshot = shot.Data
 		return err
 	}
-	for range 2 { // the very first frame may have no picture
+	for range 2 { // the very first frame may come without a picture
 		r, err := t.frame(ctx, headlessexperimental.BeginFrameParams{
 			Screenshot: &headlessexperimental.ScreenshotParams{Format: headlessexperimental.ScreenshotParamsFormatPng},
 		})

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// confine prepares a browser's process. Only Linux has namespaces.
+// confine prepares the process of a browser. It has no namespaces, which only Linux has.
 func confine(cmd *exec.Cmd, iso Isolation, as *user) error {
 	if iso != Flags {
 		return &Error{reasonIsolation, "a browser cannot be kept from the network by namespaces on " + runtime.GOOS +
@@ -35,8 +35,8 @@ func smallShm() bool { return false }
 
 func memory(int) (total int64, largest int, size int64) { return 0, 0, 0 }
 
-// renderers is not implemented on this system.
+// renderers returns nothing: it is not implemented on this system.
 func renderers(int) []int { return nil }
 
-// cpu is not implemented on this system.
+// cpu returns -1: it is not implemented on this system.
 func cpu(int) time.Duration { return -1 }

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// confine prepares a browser's process: with new user, network and process namespaces, or only with another user and a process group. In
-// either case it ends with the thread that starts it.
+// confine prepares the process of a browser: with new user, network and process namespaces, or just with another user and a process group.
+// In either case the process ends with the thread that starts it.
 func confine(cmd *exec.Cmd, iso Isolation, as *user) error {
 	a := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if as != nil {
@@ -32,7 +32,7 @@ func confine(cmd *exec.Cmd, iso Isolation, as *user) error {
 	return nil
 }
 
-// confined returns an error unless the process is in a network namespace without a connection to others.
+// confined returns an error unless the process is in a network namespace without any connection to others.
 func confined(pid int, iso Isolation) error {
 	if iso != Namespace {
 		return nil
@@ -52,7 +52,7 @@ func confined(pid int, iso Isolation) error {
 	return noWayOut(filepath.Join(proc, "net"))
 }
 
-// noWayOut checks a directory such as /proc/PID/net for interfaces other than loopback, and for routes.
+// noWayOut checks a directory such as /proc/PID/net: it returns an error for interfaces other than loopback, and for routes.
 func noWayOut(net string) error {
 	dev, err := os.ReadFile(filepath.Join(net, "dev"))
 	if err != nil {
@@ -71,7 +71,7 @@ func noWayOut(net string) error {
 		return fmt.Errorf("the browser has %d routes", n)
 	}
 	route6, err := os.ReadFile(filepath.Join(net, "ipv6_route"))
-	if err != nil && !os.IsNotExist(err) { // it does not exist without IPv6
+	if err != nil && !os.IsNotExist(err) { // without IPv6 the file does not exist
 		return fmt.Errorf("reading the browser's IPv6 routes: %w", err)
 	}
 	for line := range strings.Lines(string(route6)) {
@@ -82,21 +82,21 @@ func noWayOut(net string) error {
 	return nil
 }
 
-// killAll kills a browser: with the first process of a process namespace the kernel kills all others; without namespaces it kills the
-// process group.
+// killAll kills a browser. With the first process of a process namespace, the kernel kills all others; without namespaces, the process
+// group is killed.
 func killAll(p *os.Process) {
 	_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
 	_ = p.Kill()
 }
 
-// smallShm reports whether /dev/shm has too little room for a browser: less than 512 MiB.
+// smallShm reports whether /dev/shm is too small for a browser: less than 512 MiB.
 func smallShm() bool {
 	var s syscall.Statfs_t
 	err := syscall.Statfs("/dev/shm", &s)
 	return err != nil || int64(s.Bavail)*s.Bsize < 512<<20
 }
 
-// memory returns the private memory of a process and its descendants, in bytes, and the descendant with the most memory.
+// memory returns the private memory of a process and its descendants, in bytes, and the descendant with the most memory and its size.
 func memory(pid int) (total int64, largest int, size int64) {
 	total = private(pid)
 	for _, child := range children(pid) {
@@ -146,7 +146,7 @@ func renderers(pid int) (list []int) {
 	return list
 }
 
-// children returns the child processes of a process, whichever of its threads started them. It is called four times a second.
+// children returns the child processes of a process, whichever of its threads started them. It is cheap: it is called four times a second.
 func children(pid int) (list []int) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	d, err := os.Open(dir)
@@ -166,7 +166,7 @@ func children(pid int) (list []int) {
 	return list
 }
 
-// private returns a process's resident memory, without files and shared memory.
+// private returns the resident memory of a process, without files and shared memory.
 func private(pid int) int64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if f := strings.Fields(string(b)); err == nil && len(f) > 2 {

@@ -11,7 +11,7 @@ import (
 
 func lockFile(*os.File) error { return nil }
 
-// confine returns an error: rendering needs inherited file descriptors for the browser's pipe.
+// confine returns an error: rendering needs file descriptors that the browser inherits, for its pipes.
 func confine(*exec.Cmd, Isolation, *user) error {
 	return &Error{reasonBrowser, "rendering needs a Unix system", nil}
 }
@@ -24,8 +24,8 @@ func smallShm() bool { return false }
 
 func memory(int) (total int64, largest int, size int64) { return 0, 0, 0 }
 
-// renderers is not implemented on this system.
+// renderers returns nothing: it is not implemented on this system.
 func renderers(int) []int { return nil }
 
-// cpu is not implemented on this system.
+// cpu returns -1: it is not implemented on this system.
 func cpu(int) time.Duration { return -1 }

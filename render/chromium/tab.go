@@ -18,57 +18,57 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// tab is one page in a browser, in a separate browser context without data of other pages. Only one goroutine at a time uses it, the one
+// tab is one page in a browser. It has a separate browser context, without data of other pages. Only one goroutine at a time uses it, that
 // of a round.
 type tab struct {
 	b      *browser
 	box    *mailbox
 	task   render.Task
 	meter  meter
-	claims int // frames and workers; guarded by the browser
+	claims int // number of frames and workers; guarded by the browser's lock
 
 	context cdp.BrowserContextID
 	target  target.ID
-	session target.SessionID // "" until it is attached
+	session target.SessionID // "" until the target is attached
 	windows map[cdp.FrameID]bool
 	workers []target.SessionID
-	employs bool               // it has or had a worker
-	replies map[int64]*message // nil while a reply is awaited
+	employs bool               // whether the page has or had a worker
+	replies map[int64]*message // replies by command number; nil while a reply is awaited
 
-	loader    cdp.LoaderID // of the document, once loaded
-	world     string       // the execution context in which the document is serialized
-	answered  bool         // the document's own request was answered
-	now       float64      // the page's clock, in ms
-	changed   bool         // something has changed or was answered since the last slice
+	loader    cdp.LoaderID // ID of the loaded document
+	world     string       // execution context in which the document is serialized
+	answered  bool         // whether the request for the document was answered
+	now       float64      // time by the page's clock, in ms
+	changed   bool         // whether something has changed or was answered since the last slice
 	active    float64      // time of the last change, by the page's clock
-	slices    int          // slices begun
-	frames    int          // frames drawn since the last slice
-	base      float64      // value of the browser's own clock, in ms, when the page's clock became virtual
+	slices    int          // number of slices begun
+	frames    int          // number of frames drawn since the last slice
+	base      float64      // time by the browser's own clock, in ms, when the page's clock became virtual
 	timed     int64        // number of the last command whose reply contains base
-	slicing   bool         // the page's clock is running
-	drawn     bool         // the frame after the last slice was drawn
+	slicing   bool         // whether the page's clock is running
+	drawn     bool         // whether the frame after the last slice was drawn
 	stops     int          // number of terminated scripts
-	made      int          // number of requests
+	made      int          // number of requests made
 	requests  []*request   // requests that are not delivered yet
 	result    render.Result
 	broken    error // error that ended the page
-	hurried   bool  // the DOM must be captured as it is
+	hurried   bool  // whether the DOM must be captured in its present state
 	navigated int64 // number of the command that loads the document
 }
 
-// Times after which an unresponsive page is given up. Where the system reports the browser's processor time, a period counts only if the
-// browser had a processor for half of it, or after patience periods: so a page is not cut earlier on a busy machine.
+// Times after which a page that does not respond is given up. Where the system reports processor time, a period counts only if the browser
+// had a processor for half of it, or as the last of patience periods: so a busy machine does not cut pages earlier.
 const (
-	replyLimit = 30 * time.Second // for the browser alone
-	stuckLimit = 5 * time.Second  // for actions that a script may block, before it is terminated
-	stopLimit  = 2 * time.Second  // for a script to end when it is terminated
+	replyLimit = 30 * time.Second // for replies that a script cannot block
+	stuckLimit = 5 * time.Second  // for actions that a script may block; then the script is terminated
+	stopLimit  = 2 * time.Second  // for a terminated script to end
 	patience   = 6                // maximum number of periods
 	maxStops   = 2
 )
 
 var errTimeout = errors.New("render: the browser does not answer")
 
-// open makes a page for a task in the browser. On error it closes the page.
+// open opens a page for a task in the browser. After an error the page is closed.
 func (b *browser) open(ctx context.Context, task *render.Task) (*tab, error) {
 	t := &tab{
 		b: b, box: newMailbox(), task: *task,
@@ -112,7 +112,7 @@ func (t *tab) create(ctx context.Context) error {
 	return t.configure(ctx)
 }
 
-// configure prepares the page, which waits for that, and lets it run with its clock stopped.
+// configure prepares the page, which waits for this, and then lets the page run with its clock stopped.
 func (t *tab) configure(ctx context.Context) error {
 	var w work
 	also(&w, t, t.session, target.SetAutoAttach, autoAttach())
@@ -159,7 +159,7 @@ func (t *tab) close(ctx context.Context) error {
 	return err
 }
 
-// autoAttach makes the browser hold every target that a target starts until it is prepared.
+// autoAttach makes the browser hold each target that another target starts, until the new target is prepared.
 func autoAttach() target.SetAutoAttachParams {
 	yes := true
 	return target.SetAutoAttachParams{AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: &yes}
@@ -172,14 +172,14 @@ type work struct {
 	err   error
 }
 
-// also adds a command, which is sent at once.
+// also sends a command at once, and adds it to the group.
 func also[P, R any](w *work, t *tab, s target.SessionID, cmd cdp.Command[P, R], params P) {
 	id, err := tell(t, s, cmd, params)
 	w.err = errors.Join(w.err, err)
 	w.ids, w.names = append(w.ids, id), append(w.names, cmd.Method)
 }
 
-// await waits for all replies.
+// await waits for all replies of the group.
 func (w *work) await(ctx context.Context, t *tab) error {
 	if w.err != nil {
 		return w.err
@@ -192,7 +192,7 @@ func (w *work) await(ctx context.Context, t *tab) error {
 	return nil
 }
 
-// tell sends a command and keeps the reply for t.reply.
+// tell sends a command. The reply is kept for t.reply.
 func tell[P, R any](t *tab, s target.SessionID, cmd cdp.Command[P, R], params P) (int64, error) {
 	id, err := send(t.b.conn, t.box, s, cmd, params)
 	if err == nil {
@@ -231,7 +231,7 @@ func (t *tab) reply(ctx context.Context, id int64, limit time.Duration) (*messag
 	return m, nil
 }
 
-// wait handles the browser's messages until done returns true, at most for limit: then the error is errTimeout.
+// wait handles the browser's messages until done returns true, or the time limit has passed: then the error is errTimeout.
 func (t *tab) wait(ctx context.Context, limit time.Duration, done func() bool) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -257,8 +257,8 @@ func (t *tab) wait(ctx context.Context, limit time.Duration, done func() bool) e
 	return nil
 }
 
-// watch is like wait, for actions that a script may block: a script that does not end is terminated, those of workers first. The error is
-// errStuck if that does not help. If a script of the page was terminated, the page must be captured as it is.
+// watch is like wait, but for actions that a script may block. A script that does not end is terminated; scripts of workers come first. The
+// error is errStuck if the action is still blocked. If a script of the page was terminated, the page must be captured in its present state.
 func (t *tab) watch(ctx context.Context, done func() bool) error {
 	limit := t.b.stuckAfter
 	for {
@@ -281,8 +281,8 @@ func (t *tab) watch(ctx context.Context, done func() bool) error {
 	}
 }
 
-// lookOn is like wait, but limit must pass with a processor for half of the time. Reading the processor time costs a look at each process,
-// so it is not read before a tenth of the time has passed: nearly always, the wait is over by then.
+// lookOn is like wait, but the browser must have had a processor for half of the time limit. To read the processor time, each process must
+// be examined, so it is not read in the first tenth of the time: nearly always, the wait ends before.
 func (t *tab) lookOn(ctx context.Context, limit time.Duration, done func() bool) error {
 	unseen := limit / 10
 	if err := t.wait(ctx, unseen, done); !errors.Is(err, errTimeout) {
@@ -302,7 +302,7 @@ func (t *tab) lookOn(ctx context.Context, limit time.Duration, done func() bool)
 	return errTimeout
 }
 
-// stop terminates the running script.
+// stop terminates the page's running script.
 func (t *tab) stop() {
 	t.stops++
 	t.hurried = true
@@ -313,7 +313,7 @@ func (t *tab) terminate(s target.SessionID) {
 	_, _ = send(t.b.conn, nil, s, runtime.TerminateExecution, cdp.Empty{})
 }
 
-// prepareWorker prepares a worker, which waits for that, and lets it run.
+// prepareWorker prepares a worker, which waits for this, and lets it run.
 func (t *tab) prepareWorker(s target.SessionID) {
 	zero := int64(0)
 	_, _ = send(t.b.conn, nil, s, target.SetAutoAttach, autoAttach())

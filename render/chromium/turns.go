@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// turns assigns tabs. Waiting hosts take turns, so that a host with many slow pages delays each page of another host only by a few rounds.
+// turns assigns tabs to rounds. Waiting hosts take turns: so many slow pages of one host delay a page of another only by a few rounds.
 type turns struct {
 	mu      sync.Mutex
 	free    int
-	hosts   []string                   // hosts that wait, in order
-	waiting map[string][]chan struct{} // by host; a channel is closed when its round has a tab
+	hosts   []string                   // waiting hosts, in the order of their turns
+	waiting map[string][]chan struct{} // waiting rounds by host; a channel is closed when its round gets a tab
 }
 
 func newTurns(tabs int) *turns { return &turns{free: tabs, waiting: map[string][]chan struct{}{}} }
 
-// take waits for a tab. If the context ends, it returns its error and no tab.
+// take waits for a tab. If the context ends before, it returns the context's error and no tab.
 func (t *turns) take(ctx context.Context, host string) error {
 	t.mu.Lock()
 	if t.free > 0 {
@@ -35,13 +35,13 @@ func (t *turns) take(ctx context.Context, host string) error {
 		return nil
 	case <-ctx.Done():
 		if !t.leave(host, mine) {
-			t.give() // it was assigned meanwhile
+			t.give() // the tab was assigned meanwhile
 		}
 		return context.Cause(ctx)
 	}
 }
 
-// give returns a tab, which the next host gets.
+// give returns a tab, which the next waiting host gets.
 func (t *turns) give() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,20 +52,20 @@ func (t *turns) give() {
 	host := t.hosts[0]
 	next := t.waiting[host][0]
 	t.remove(host, next)
-	if t.waiting[host] != nil { // its next round comes after the other hosts
+	if t.waiting[host] != nil { // the host's next round comes after the other hosts
 		t.hosts = append(t.hosts[1:], host)
 	}
 	close(next)
 }
 
-// leave ends the wait of a round. It returns false if the round has a tab.
+// leave ends the wait of a round. It returns false if the round already has a tab.
 func (t *turns) leave(host string, mine chan struct{}) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.remove(host, mine)
 }
 
-// remove removes a waiting round. The caller must hold the lock.
+// remove removes a waiting round, and reports whether it was waiting. The caller must hold the lock.
 func (t *turns) remove(host string, mine chan struct{}) bool {
 	i := slices.Index(t.waiting[host], mine)
 	if i < 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Fake renders pages without a browser. It understands scripts whose lines are
+// Fake renders pages without a browser. It understands scripts with these lines:
 //
 //	import URL   runs another script, which is requested
 //	fetch URL    requests it and writes the body of the answer, HTML, at the end of the page
@@ -26,13 +26,12 @@ import (
 //	push URL     is a Route of the page
 //	crash        ends the round as a browser's crash does
 //
-// in <script src> and in inline scripts of a document; it ignores all other lines. The scripts of a document are requested together, those
-// in the lines of a script one after the other. The zero Fake is ready for use, and may be used concurrently.
+// in <script src> and in inline scripts of a document. It ignores all other lines. The scripts of a document are requested together, and
+// what the lines of a script request one after the other. The zero Fake is ready for use, and may be used concurrently.
 //
-// With Parked, up to that many pages keep their answers between two rounds, like a browser's open pages, and ask only for the rest.
+// If Parked is set, up to that many pages keep their answers between two rounds, as open pages of a browser do, and ask only for the rest.
 //
-// A Fake checks that callers obey the contract of render.Task: [Fake.Faults] lists differences between rounds of a page that must not
-// exist.
+// A Fake checks that callers obey the contract of render.Task: [Fake.Faults] lists forbidden differences between rounds of a page.
 type Fake struct {
 	Parked int // maximum number of pages kept between two rounds; the one that has waited longest is dropped first
 
@@ -43,7 +42,7 @@ type Fake struct {
 	parked []parked
 }
 
-// parked holds the answers to a page between two rounds.
+// parked holds the decisions that a page got in earlier rounds.
 type parked struct {
 	key       string
 	decisions map[string]render.Decision
@@ -57,7 +56,7 @@ type task struct {
 	decisions map[string]string
 }
 
-// Round implements the renderer of a crawler.
+// Round implements crawler.Renderer.
 func (f *Fake) Round(ctx context.Context, t render.Task) (*render.Result, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -71,10 +70,10 @@ func (f *Fake) Round(ctx context.Context, t render.Task) (*render.Result, error)
 	return &p.res, nil
 }
 
-// taskKey returns a key that is the same for all rounds of a page; a page that is fetched again has another key.
+// taskKey returns a key that is the same for all rounds of a page. If the page is fetched again, the key is different.
 func taskKey(t *render.Task) string { return fmt.Sprint(t.URL, " ", t.Time.UnixNano()) }
 
-// unpark removes and returns the answers of a page in earlier rounds, if they were kept.
+// unpark removes and returns the decisions that a page got in earlier rounds, if they were kept.
 func (f *Fake) unpark(t *render.Task) map[string]render.Decision {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,14 +93,14 @@ func (f *Fake) park(t *render.Task, decisions map[string]render.Decision) {
 	f.parked = f.parked[max(0, len(f.parked)-f.Parked):]
 }
 
-// Rounds is the number of rounds run.
+// Rounds returns the number of rounds that were run.
 func (f *Fake) Rounds() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.rounds
 }
 
-// Faults lists violations of the contract of render.Task by callers.
+// Faults lists how callers have violated the contract of render.Task.
 func (f *Fake) Faults() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,7 +124,7 @@ func (f *Fake) begin(t *render.Task) {
 	}
 }
 
-// decided records a decision, which must not change.
+// decided records a decision about a Want, and a fault if it differs from that of an earlier round.
 func (f *Fake) decided(t *render.Task, w render.Want, d render.Decision) {
 	text := d.Refuse
 	if d.Answer != nil {
@@ -143,12 +142,12 @@ func (f *Fake) decided(t *render.Task, w render.Want, d render.Decision) {
 	}
 }
 
-// page is a page in a round.
+// page is a page during a round.
 type page struct {
 	fake    *Fake
 	task    *render.Task
 	res     render.Result
-	decided map[string]*render.Answer  // nil for refused requests
+	decided map[string]*render.Answer  // by URL; nil for refused requests
 	had     map[string]render.Decision // by URL and kind, in this and earlier rounds
 	added   bytes.Buffer               // HTML added to the document
 	depth   int
@@ -180,7 +179,7 @@ func (p *page) run() {
 	p.res.DOM = bytes.Join([][]byte{p.task.Document.Body[:end], p.added.Bytes(), p.task.Document.Body[end:]}, nil)
 }
 
-// maxDepth limits nested imports.
+// maxDepth limits how deep scripts may import each other.
 const maxDepth = 20
 
 // script runs a script and reports whether the page continues.
@@ -227,7 +226,7 @@ func (p *page) line(word, rest string) bool {
 	return true
 }
 
-// want requests a URL and reports whether there is a decision.
+// want requests a URL, and reports whether a decision about it is known.
 func (p *page) want(ref string, kind render.Kind) bool {
 	u, err := p.task.URL.Resolve(ref)
 	if err != nil {
@@ -255,7 +254,7 @@ func (p *page) want(ref string, kind render.Kind) bool {
 	return true
 }
 
-// answer returns the response that a script gets: nil unless the status is 200.
+// answer returns the response that a script gets; nil unless its status is 200.
 func (p *page) answer(ref string) *render.Answer {
 	if a := p.decided[ref]; a != nil && a.Status == 200 {
 		return a
@@ -296,7 +295,7 @@ type Rounder interface {
 }
 
 // Finish runs a rendering from its first round to its last. It requests missing resources from fetch, which returns an answer or a reason
-// code. Limits of the Policy are by the clock now, which may be called at any time.
+// code. Times of the Policy are measured by now, which may be called at any time.
 func Finish(ctx context.Context, r Rounder, x *render.Rendering, now func() time.Time,
 	fetch func(render.Want) (*render.Answer, string)) (*render.Result, error) {
 	for {

@@ -1,7 +1,7 @@
 // Package rendertest supports tests of rendering.
 //
-// [Fake] is a renderer without a browser, for simulations in virtual time. [Browser] is a real one, where there is one. [Open] shows a
-// page of a handler in it, without a socket. [Finish] runs a rendering from its first round to its last.
+// [Fake] is a renderer without a browser, for simulations in virtual time. [Browser] returns one with a real browser, where that is
+// installed. [Open] shows a page of a handler in a real browser, without a socket. [Finish] runs a rendering to its last round.
 package rendertest
 
 import (
@@ -25,26 +25,26 @@ const origin = "https://page.invalid"
 
 // View configures how Open shows a page.
 type View struct {
-	// Seconds is the virtual time that the page runs; 0 means until nothing has changed for 5 seconds.
+	// Seconds is the virtual time for which the page runs; 0: until nothing has changed for 5 seconds.
 	Seconds float64
-	// Time is the page's clock at the start; zero means the beginning of 2026.
+	// Time is the page's clock at the start; zero: the beginning of 2026.
 	Time time.Time
 	// Messy allows the page to write to its console.
 	Messy bool
 }
 
-// Open shows a handler's page in a real browser, see [Browser], and returns its final state, with a screenshot. The handler itself answers
-// the page's requests, without a socket. The test fails if the page makes a request to another origin or writes to its console. If the
-// test has failed, the screenshot is written to its artifact directory.
+// Open shows the page of a handler in a real browser (see [Browser]) and returns its final state, with a screenshot. The handler answers
+// the page's requests directly, without a socket. The test fails if the page makes a request to another origin or writes to its console. If
+// the test has failed, the screenshot is written to the test's artifact directory.
 //
-// Answers are delivered as a whole, so an event stream ends when the handler first flushes it: further events come when the page
+// Each answer is delivered as a whole. So an event stream ends when the handler first flushes it, and further events come when the page
 // reconnects.
 func Open(t testing.TB, h http.Handler, path string, v View) *render.Result {
 	t.Helper()
 	return Show(t, Browser(t), h, path, v)
 }
 
-// Show is like Open with a running browser.
+// Show is like Open, with a renderer that already runs.
 func Show(t testing.TB, r Rounder, h http.Handler, path string, v View) *render.Result {
 	t.Helper()
 	page, err := weburl.Parse(origin + path)
@@ -94,7 +94,7 @@ func check(t testing.TB, res *render.Result, path string, v View) {
 	})
 }
 
-// serve answers a request with the handler.
+// serve returns the handler's answer to a request.
 func serve(ctx context.Context, h http.Handler, w render.Want) *render.Answer {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -107,7 +107,7 @@ func serve(ctx context.Context, h http.Handler, w render.Want) *render.Answer {
 	return &render.Answer{Status: res.StatusCode, Header: res.Header, Body: rec.Body.Bytes()}
 }
 
-// recorder ends the request of an event stream at its first flush.
+// recorder is a ResponseWriter that ends the request of an event stream at the first flush.
 type recorder struct {
 	*httptest.ResponseRecorder
 	cancel func()
@@ -122,13 +122,13 @@ func (r *recorder) Flush() {
 }
 
 // Browser returns a renderer with a real browser, which ends with the test. If there is no browser, or it cannot be isolated, the test is
-// skipped with advice; it fails if the environment variable TEST_BROWSER is "required", as in package internal/browsertest.
+// skipped with advice. It fails instead if the environment variable TEST_BROWSER is "required", as in package internal/browsertest.
 func Browser(t testing.TB) *chromium.Renderer {
 	t.Helper()
 	return Configured(t, chromium.Config{})
 }
 
-// Configured is like Browser with a configuration.
+// Configured is like Browser, with the given configuration.
 func Configured(t testing.TB, c chromium.Config) *chromium.Renderer {
 	t.Helper()
 	r, err := chromium.New(t.Context(), c)
@@ -143,7 +143,7 @@ func Configured(t testing.TB, c chromium.Config) *chromium.Renderer {
 	return r
 }
 
-// Unavailable ends a test that needs a browser and got an error instead: it is skipped if there is no browser and none is required.
+// Unavailable ends a test that got this error instead of a browser: it is skipped if there is no browser and none is required.
 func Unavailable(t testing.TB, err error) {
 	t.Helper()
 	var e *chromium.Error

@@ -26,7 +26,7 @@ type Explanation struct {
 	Domain   string           `json:"domain"`
 	Origin   string           `json:"origin"`
 	Fate     crawler.Fate     `json:"fate"`
-	Rule     string           `json:"rule"` // the rule by which Fate was decided
+	Rule     string           `json:"rule"` // the rule that has decided Fate
 	Scope    crawler.Decision `json:"-"`
 	First    string           `json:"priority,omitempty"` // the deciding rule of --priority
 	Robots   *Judgement       `json:"robots"`             // null if no robots.txt was requested or read

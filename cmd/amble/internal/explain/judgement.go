@@ -34,7 +34,7 @@ type Judgement struct {
 	RequestRate *float64       `json:"request_rate_s"` // seconds per request
 	Sitemaps    []string       `json:"sitemaps"`
 	Lints       []Lint         `json:"lints"`
-	Disagree    []string       `json:"disagree"` // dialects of robots.txt by which the decision would be different
+	Disagree    []string       `json:"disagree"` // dialects of robots.txt with a different decision
 	Explain     string         `json:"explain"`
 
 	Uses     []sink.Statement `json:"uses,omitempty"`     // the file's statements about uses of the page

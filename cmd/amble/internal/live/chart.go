@@ -106,7 +106,7 @@ type pen struct {
 	kind                           *strings.Builder
 }
 
-// mark draws a request and the pause before it, as far as they are in the window. It reports whether the request is.
+// mark draws a request and the pause before it, as far as they are in the window. It reports whether the request is in it.
 func (p *pen) mark(s scale, m *mark) bool {
 	begin := s.now.Add(-window)
 	if m.owed[1].After(begin) {

@@ -44,8 +44,8 @@ func PublicIdentity(cfg *crawler.Config) (politeness.Identity, error) {
 	return id, cli.UsageOf("--agent, --contact, --promises: ", id.Validate(false))
 }
 
-// RobotsName returns the name by which robots.txt files know the crawler. If agent is a whole User-Agent header, it also prints the name,
-// which may not be the one that the operator expects.
+// RobotsName returns the crawler's name in robots.txt files. If agent is a whole User-Agent header, it also prints the name, which may not
+// be the one that the operator expects.
 func RobotsName(errs io.Writer, agent string) (string, error) {
 	name := robots.ProductToken(agent)
 	product, _, _ := strings.Cut(agent, "/")

@@ -48,8 +48,8 @@ type Status struct {
 	Left      int            `json:"left"`  // URLs in the queue
 	Retry     int            `json:"retry"` // of Left, URLs that have failed before
 	Hosts     int            `json:"hosts"` // hosts with URLs left
-	// Least is the minimum time for the URLs left, in seconds. By is what determines it: a host, an address or --rate. Both ignore limits of
-	// the crawl, and URLs that are still to be found.
+	// Least is the minimum time for the URLs left, in seconds. By names what determines it: a host, an address or --rate. Both ignore limits
+	// of the crawl, and URLs that are still to be found.
 	Least   float64 `json:"least_s"`
 	By      string  `json:"by,omitempty"`
 	Waiting []Host  `json:"waiting"` // sorted by remaining time, longest first

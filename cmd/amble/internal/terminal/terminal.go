@@ -142,7 +142,7 @@ func (a above) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// put writes text in the place of the status, and the status below it, all in one write: to remove the status first would make it flicker.
+// put replaces the status with text, and writes the status below it, all in one write: if the status were removed first, it would flicker.
 func (s *Screen) put(w io.Writer, text []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
