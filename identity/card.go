@@ -16,7 +16,7 @@ type card struct {
 	WebBotAuth webBotAuth `json:"web_bot_auth"`
 }
 
-// webBotAuth is registry-04 section 3.2.
+// webBotAuth is the part of a card that is described in registry-04 section 3.2.
 type webBotAuth struct {
 	UserAgent       string   `json:"expected-user-agent"`
 	ProductToken    string   `json:"rfc9309-product-token"`
@@ -29,8 +29,8 @@ type webBotAuth struct {
 	IPsURI          string   `json:"ips_uri,omitempty"`
 }
 
-// card returns the Signature Agent Card. It claims only what is enforced: robots.txt is obeyed because that cannot be switched off, and
-// the rate is the enforced one.
+// card returns the Signature Agent Card. It states only what is enforced: that robots.txt is obeyed, because that cannot be switched off,
+// and the rate that is enforced.
 func (p *Profile) card() []byte {
 	c := card{
 		ClientID: p.CardURL(), Name: p.Product, ClientURI: p.Page, JWKSURI: p.DirectoryURL(),
@@ -52,7 +52,7 @@ func (p *Profile) card() []byte {
 	return indented(c)
 }
 
-// pause describes a delay: "at least 1.5 seconds".
+// pause describes a delay, such as "at least 1.5 seconds".
 func pause(d time.Duration) string {
 	if d == 0 {
 		return "no pause"
@@ -76,7 +76,7 @@ func words(d time.Duration) string {
 	return fmt.Sprintf("%.4g %ss", n, name)
 }
 
-// ranges holds the address ranges (jafar-00 section 2).
+// ranges is the file of address ranges (jafar-00 section 2).
 type ranges struct {
 	CreationTime string        `json:"creationTime"`
 	Prefixes     []prefixEntry `json:"prefixes"`
@@ -105,7 +105,7 @@ func (p *Profile) ranges(now time.Time) []byte {
 func indented(v any) []byte {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		panic(err) // marshalling strings and numbers cannot fail
+		panic(err) // marshalling of strings and numbers cannot fail
 	}
 	return append(b, '\n')
 }

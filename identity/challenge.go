@@ -18,12 +18,12 @@ const (
 	maxNonce     = 256
 )
 
-// Challenge holds a site's requirements of a signature, from its Accept-Signature field (RFC 9421 section 5). The zero Challenge has no
+// Challenge holds a site's requirements on a signature, from its Accept-Signature field (RFC 9421 section 5). The zero Challenge has no
 // requirements.
 type Challenge struct {
-	Label string   // of the signature; "" is "sig1"
+	Label string   // label of the signature; "": "sig1"
 	Nonce string   // nonce to sign; "": the signer chooses
-	KeyID string   // ID of the key to sign with; "": the signer chooses
+	KeyID string   // ID of the required key; "": the signer chooses
 	Cover []string // components in addition to those that are always covered
 }
 
@@ -31,14 +31,14 @@ type Challenge struct {
 // recommends the others for signatures that fit a single request.
 var covered = []string{"@method", "@authority", "@path"}
 
-// coverable lists further components that a site may request: those that every request has.
+// coverable lists other components that a site may request: those that every request has.
 var coverable = []string{"@scheme", "@target-uri", "@query", "user-agent", "accept"}
 
 // errNoChallenge is returned for a response without an Accept-Signature field.
 var errNoChallenge = errors.New("identity: no Accept-Signature field")
 
-// parseChallenge parses the lines of an Accept-Signature field and returns the first requested signature that a [Signer] can make.
-// Crawlers support only one tag, one algorithm and some components; the error describes why the last requested signature is not supported.
+// parseChallenge parses the lines of an Accept-Signature field. It returns the first requested signature that a [Signer] can make: crawlers
+// support only one tag, one algorithm and some components. The error says why the last requested signature is not supported.
 //
 // The field comes from a server, so it is limited to 8 KiB.
 func parseChallenge(lines []string) (Challenge, error) {
@@ -80,14 +80,14 @@ func member(d *httpsfv.Dictionary, label string) (Challenge, error) {
 	return c, nil
 }
 
-// params adds the parameters of a requested signature (RFC 9421 section 5.1). If one cannot be fulfilled, the whole request is refused
-// (section 5.2).
+// params adds the parameters of a requested signature (RFC 9421 section 5.1). If one of them cannot be fulfilled, the requested signature
+// is refused (section 5.2).
 func (c *Challenge) params(p *httpsfv.Params) error {
 	for _, name := range p.Names() {
 		v, _ := p.Get(name)
 		s, text := v.(string)
 		switch {
-		case name == "created", name == "expires": // always included; the server's value is ignored
+		case name == "created", name == "expires": // every signature has these; the server's value is ignored
 		case name == "tag" && s == tagRequest:
 		case name == "alg" && s == algorithm:
 		case name == "keyid" && text:
@@ -113,7 +113,7 @@ func (c *Challenge) cover(it httpsfv.Item) error {
 	}
 	params := len(it.Params.Names())
 	switch {
-	case name == "signature-agent" && keyed && params == 1 && key == c.Label: // always covered
+	case name == "signature-agent" && keyed && params == 1 && key == c.Label: // every signature covers it
 	case params > 0:
 		return fmt.Errorf("component %q with parameters cannot be covered", printable(name))
 	case slices.Contains(covered, name):

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Get fetches an https URL by GET. It does not follow redirects, and returns responses with any status. The body is decoded, and may be
-// cut at 1 MiB. Get decides which addresses may be connected to, and when.
+// Get fetches an https URL with GET. It does not follow redirects, and returns responses with any status. The body is decoded, and may be
+// truncated to 1 MiB. The implementation decides to which addresses it connects, and when.
 type Get func(ctx context.Context, url string) (*Response, error)
 
 // Response is the answer to a [Get].
@@ -30,14 +30,14 @@ type Resolver interface {
 
 // Defect is a fault of a published identity.
 type Defect struct {
-	Must  bool   `json:"must"`  // a verifier may reject the whole identity because of it; otherwise it is advice
-	Where string `json:"where"` // URL, or another place
+	Must  bool   `json:"must"`  // a verifier may reject the whole identity because of it; false: advice
+	Where string `json:"where"` // URL or other place of the defect
 	What  string `json:"what"`
 	Fix   string `json:"fix,omitempty"`
-	Rule  string `json:"rule,omitempty"` // source of the rule
+	Rule  string `json:"rule,omitempty"` // section of a standard that has the rule
 }
 
-// String is the defect in one line.
+// String returns the defect in one line.
 func (d Defect) String() string {
 	s := d.Where + ": " + d.What
 	if d.Fix != "" {
@@ -53,12 +53,12 @@ func (d Defect) String() string {
 type Report struct {
 	Page    string   `json:"page"`
 	Checked []string `json:"checked"` // URLs checked
-	Keys    []string `json:"keys"`    // keys with which signatures can be verified now
+	Keys    []string `json:"keys"`    // IDs of keys with which signatures can be verified now
 	Defects []Defect `json:"defects"`
 	Notes   []string `json:"notes,omitempty"` // checks that were skipped, with the reason
 }
 
-// OK reports whether no defect is a must.
+// OK reports whether the report has no defect with Must.
 func (r *Report) OK() bool {
 	for _, d := range r.Defects {
 		if d.Must {
@@ -77,14 +77,14 @@ type CheckConfig struct {
 	Resolve Resolver  // for the source addresses; nil: they are not checked
 	Now     time.Time // required
 
-	// Profile and KeyID are the expected values, if known: the crawler must send what is published.
+	// Profile and KeyID are the expected values, if known. They are compared with what is published.
 	Profile *Profile
-	KeyID   string // ID of the key that signs now
+	KeyID   string // ID of the key that signs requests now
 }
 
-// Check checks a published identity as a site would: the contact page, and from there the address ranges, the Signature Agent Card and the
-// key directory. It reports each defect. The error means that Check was not possible at all: the page is not an https URL, or ctx has
-// ended.
+// Check checks a published identity as a site would: the contact page, then the files that it names: the address ranges, the Signature
+// Agent Card and the key directory. It reports each defect. The error means that nothing could be checked, because the page is not an https
+// URL or ctx has ended.
 func Check(ctx context.Context, page string, c CheckConfig) (*Report, error) {
 	u, err := url.Parse(page)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -106,7 +106,7 @@ func Check(ctx context.Context, page string, c CheckConfig) (*Report, error) {
 	return k.report, nil
 }
 
-// checking is a Check in progress.
+// checking is the state of a running Check.
 type checking struct {
 	CheckConfig
 	get    func(url string) (*Response, error)
@@ -116,11 +116,11 @@ type checking struct {
 // found holds the URLs of files that other files name.
 type found struct {
 	origin     string
-	contact    string // URL of the page after its redirect
+	contact    string // URL of the page, after a redirect
 	pageRead   bool
 	cardURL    string
 	rangesURL  string
-	rangesFrom string // file that named it
+	rangesFrom string // file that names rangesURL
 	jwksURL    string
 }
 
@@ -152,7 +152,7 @@ func (k *checking) note(format string, args ...any) {
 // maxURL limits the bytes of a URL that is fetched.
 const maxURL = 2 << 10
 
-// fetch gets a file that must be served with status 200 and without a redirect. It returns nil if it is not.
+// fetch gets a file that must be served with status 200 and without a redirect. Otherwise it reports a defect and returns nil.
 func (k *checking) fetch(what, at, rule string) *Response {
 	u, err := url.Parse(at)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(at) > maxURL {
@@ -174,7 +174,7 @@ func (k *checking) fetch(what, at, rule string) *Response {
 	return r
 }
 
-// read gets a response with any status, nil if there is none.
+// read gets a response with any status. Without a response it reports a defect and returns nil.
 func (k *checking) read(what, at string) *Response {
 	r, err := k.get(at)
 	if err != nil {
@@ -186,7 +186,7 @@ func (k *checking) read(what, at string) *Response {
 	return r
 }
 
-// clock compares the server's clock with ours: signatures depend on both.
+// clock compares the server's clock with this machine's: signatures depend on both.
 func (k *checking) clock(at string, r *Response) {
 	date, err := http.ParseTime(r.Header.Get("Date"))
 	if err != nil {
@@ -207,7 +207,7 @@ func mediaType(r *Response) string {
 	return t
 }
 
-// resolve makes an absolute URL of a reference.
+// resolve returns the absolute URL of a reference.
 func resolve(base, ref string) string {
 	b, err := url.Parse(base)
 	if err != nil {

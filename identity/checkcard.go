@@ -10,7 +10,7 @@ const (
 	maxCardBytes = 64 << 10
 )
 
-// card reads the Signature Agent Card.
+// card reads and checks the Signature Agent Card.
 func (k *checking) card(f *found) {
 	if f.cardURL == "" && k.Profile != nil {
 		f.cardURL = k.Profile.CardURL()
@@ -59,7 +59,7 @@ func (k *checking) cardNames(f *found, card map[string]json.RawMessage) {
 	}
 }
 
-// cardKeys checks where the card says the keys are.
+// cardKeys checks the card's statement about the location of the keys.
 func (k *checking) cardKeys(f *found, card map[string]json.RawMessage) {
 	uri, named := card["jwks_uri"]
 	_, inline := card["jwks"]

@@ -11,10 +11,10 @@ import (
 
 const protocol = "httpsig-protocol-01 section "
 
-// renewal is the time before the expiry of the directory's signatures from which Check warns.
+// renewal is the time before the directory's signatures expire in which Check warns.
 const renewal = 14 * 24 * time.Hour
 
-// directory reads the key directory.
+// directory reads and checks the key directory.
 func (k *checking) directory(f *found) {
 	at := f.jwksURL
 	if at == "" {
@@ -47,7 +47,7 @@ func (k *checking) directory(f *found) {
 	k.signing(at)
 }
 
-// agent compares the Signature-Agent of requests with the location of the keys.
+// agent compares the Signature-Agent of requests with the URL of the key directory.
 func (k *checking) agent(at string) {
 	agent := k.Profile.AgentURL()
 	switch {
@@ -59,7 +59,7 @@ func (k *checking) agent(at string) {
 	}
 }
 
-// keys parses the entries, each of which may be invalid in a different way; nil if there are none.
+// keys parses the entries of the directory, and reports the defects of each. It returns nil if no entry can be used.
 func (k *checking) keys(at string, body []byte) []PublicKey {
 	entries, err := directoryEntries(body)
 	if err != nil {
@@ -79,7 +79,7 @@ func (k *checking) keys(at string, body []byte) []PublicKey {
 	return keys
 }
 
-// key parses one entry, and returns nil if it cannot be used.
+// key parses one entry. It returns nil if the entry cannot be used.
 func (k *checking) key(at, name string, e map[string]json.RawMessage, seen map[string]bool) *PublicKey {
 	if _, ok := e["d"]; ok {
 		k.must(at, "RFC 8037 section 2", "Take it down at once, and rotate with the key marked as compromised.", "%s is published WITH ITS PRIVATE HALF: anybody can sign as you", name)
@@ -106,7 +106,7 @@ func (k *checking) key(at, name string, e map[string]json.RawMessage, seen map[s
 	return p
 }
 
-// proofs checks the directory's own signatures, which are recommended, and must be valid if present.
+// proofs checks the signatures of the directory itself. They are recommended, and must be valid if there are any.
 func (k *checking) proofs(at string, r *Response, keys []PublicKey, wellKnown bool) {
 	u, err := url.Parse(at)
 	if err != nil {
@@ -139,7 +139,7 @@ func (k *checking) proofs(at string, r *Response, keys []PublicKey, wellKnown bo
 	}
 }
 
-// signing checks the key that signs now.
+// signing checks the key that signs requests now.
 func (k *checking) signing(at string) {
 	if k.KeyID == "" {
 		return

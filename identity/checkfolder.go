@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Check checks this identity as published, through get. If get is nil, it checks the public folder as if it were uploaded now. names may
-// be nil.
+// Check checks this identity as published, with get. If get is nil, it checks the public folder as if that were published now. names may be
+// nil.
 func (f *Folder) Check(ctx context.Context, get Get, names Resolver, now time.Time) (*Report, error) {
 	p := f.Profile()
 	c := CheckConfig{Get: get, Resolve: names, Now: now, Profile: &p}
@@ -37,8 +37,8 @@ func (f *Folder) Check(ctx context.Context, get Get, names Resolver, now time.Ti
 	return r, err
 }
 
-// folderGet returns a Get that reads a public folder like a static host with support for _headers, without a network. The folder is the
-// root of origin, "https://host".
+// folderGet returns a Get that reads a public folder as a static host serves it, with the header fields of _headers, and without a network.
+// The folder is the root of origin, such as "https://host".
 func folderGet(public fs.FS, origin string) Get {
 	return func(_ context.Context, at string) (*Response, error) {
 		u, err := url.Parse(at)
@@ -79,8 +79,8 @@ func readBounded(fsys fs.FS, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
-// folderHeader returns the fields that _headers sets for a path. Without that file responses have no type, as on a host that does not know
-// a type for files without an extension.
+// folderHeader returns the header fields that _headers sets for a path. Without that file, responses have no type, as on a host that knows
+// no type for files without an extension.
 func folderHeader(public fs.FS, at string) (http.Header, error) {
 	h := http.Header{}
 	b, err := readBounded(public, headersName)
@@ -103,10 +103,10 @@ func folderHeader(public fs.FS, at string) (http.Header, error) {
 	return h, nil
 }
 
-// secretText matches marks of private keys: PEM blocks, and the private member of a JWK.
+// secretText matches parts of private keys: PEM blocks, and the private member of a JWK.
 var secretText = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----|"kty"[^{}]*"d"\s*:\s*"|"d"\s*:\s*"[^"]*"[^{}]*"kty"`)
 
-// maxFolderFiles limits the files of a folder that are searched.
+// maxFolderFiles limits the number of files of a folder that are searched.
 const maxFolderFiles = 10000
 
 // findSecrets reports each file of a folder that contains a private key. It reads the first 2 MiB of each file, and returns an error for a

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// maxLookups limits the addresses of a range that are looked up: all of a /24, and an evenly spaced sample of a larger range.
+	// maxLookups limits the looked-up addresses of a range: all of a /24, an evenly spaced sample of a larger range.
 	maxLookups = 256
 	// maxAllLookups limits the look-ups of all ranges together.
 	maxAllLookups = 1024
 	lookupTimeout = 10 * time.Second
-	maxNames      = 8 // names of one address
-	maxSilent     = 3 // consecutive look-ups without an answer
+	maxNames      = 8 // maximum number of names of one address
+	maxSilent     = 3 // maximum number of consecutive look-ups without an answer
 )
 
-// names checks that the name of each source address resolves to the address (jafar-00 sections 1 and 6).
+// names checks that each source address has a name that resolves to the address (jafar-00 sections 1 and 6).
 func (k *checking) names(ctx context.Context, prefixes []netip.Prefix) {
 	if len(prefixes) == 0 {
 		return
@@ -48,7 +48,7 @@ func (k *checking) names(ctx context.Context, prefixes []netip.Prefix) {
 	}
 }
 
-// confirm looks up the names of an address, and the addresses of these. It returns false if there was no answer, which proves nothing
+// confirm looks up the names of an address, and the addresses of these names. It returns false if it got no answer, which proves nothing
 // about the address.
 func (k *checking) confirm(ctx context.Context, a netip.Addr) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
@@ -80,7 +80,7 @@ func sameAddr(s string, a netip.Addr) bool {
 	return err == nil && b.Unmap().WithZone("") == a
 }
 
-// unanswered reports whether err means that no server could answer whether there is a name.
+// unanswered reports whether err means that no server was able to answer.
 func unanswered(err error) bool {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
@@ -89,8 +89,8 @@ func unanswered(err error) bool {
 	return err != nil
 }
 
-// sample returns up to n addresses of a range, evenly spaced, including the first and the last. all reports whether these are all
-// addresses.
+// sample returns up to n addresses of a range, evenly spaced, with the first and the last one. all reports whether these are all addresses
+// of the range.
 func sample(p netip.Prefix, n int) (addrs []netip.Addr, all bool) {
 	host := uint(p.Addr().BitLen() - p.Bits())
 	size := new(big.Int).Lsh(big.NewInt(1), host)

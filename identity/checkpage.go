@@ -15,7 +15,7 @@ const (
 	maxPageRead = 1 << 20
 )
 
-// page checks the contact page and finds the other files.
+// page checks the contact page, and returns the URLs of the other files.
 func (k *checking) page(u *url.URL) found {
 	at := u.String()
 	f := found{origin: u.Scheme + "://" + u.Host, contact: at}
@@ -38,8 +38,8 @@ func (k *checking) page(u *url.URL) found {
 	return f
 }
 
-// followOnce fetches the page. Static hosts redirect browsers to the folder of the same name; any other redirect leads away from the page
-// in the User-Agent.
+// followOnce fetches the page. It follows one redirect, to the folder of the same name, because static hosts send browsers there. Any other
+// redirect is a defect: it leads away from the page in the User-Agent.
 func (k *checking) followOnce(f *found) *Response {
 	r := k.read("the contact page", f.contact)
 	if r == nil || r.Status/100 != 3 {
@@ -62,7 +62,7 @@ type pageText struct {
 	hrefs []string            // targets of a elements
 }
 
-// readPage reads a page up to 1 MiB.
+// readPage reads at most 1 MiB of a page.
 func readPage(body []byte) *pageText {
 	p := &pageText{links: map[string][]string{}}
 	z := html.NewTokenizer(bytes.NewReader(body[:min(len(body), maxPageRead)]))
@@ -91,7 +91,7 @@ func readPage(body []byte) *pageText {
 	}
 }
 
-// tag records the links of a start tag and returns its name.
+// tag records the links in a start tag and returns the tag's name.
 func (p *pageText) tag(z *html.Tokenizer) string {
 	b, more := z.TagName()
 	name, rel, href := string(b), "", ""
@@ -116,7 +116,7 @@ func (p *pageText) tag(z *html.Tokenizer) string {
 	return name
 }
 
-// links finds the address ranges and the card, in the markup or in the header (RFC 8288).
+// links finds the URLs of the address ranges and the card, in the page's markup or in header fields (RFC 8288).
 func (k *checking) links(f *found, r *Response, p *pageText) {
 	named := func(rel string) string {
 		refs := append(slices.Clone(p.links[rel]), linkHeader(r.Header.Values("Link"), rel)...)
@@ -131,7 +131,7 @@ func (k *checking) links(f *found, r *Response, p *pageText) {
 	f.cardURL = named("describedby")
 }
 
-// linkHeader returns the targets of a relation in Link fields. It supports a subset of RFC 8288 section 3: targets in angle brackets, and
+// linkHeader returns the targets with a relation in Link fields. It supports a part of RFC 8288 section 3: targets in angle brackets, and
 // rel.
 func linkHeader(lines []string, rel string) []string {
 	var refs []string
@@ -168,7 +168,7 @@ func relsOf(params string) []string {
 	return nil
 }
 
-// content checks that the page contains what its readers need.
+// content checks that the page has the information that its readers need.
 func (k *checking) content(at string, p *pageText) {
 	text := strings.ToLower(p.text)
 	if !strings.Contains(text, "user-agent:") || !strings.Contains(text, "disallow:") {
@@ -197,5 +197,5 @@ func leadsToSomebody(href string) bool {
 	return strings.HasPrefix(href, "mailto:") || strings.Contains(href, "contact")
 }
 
-// spaces returns text with each run of blanks replaced by one.
+// spaces returns text with each run of white space replaced by one blank.
 func spaces(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -13,10 +13,10 @@ const (
 	maxRangesBytes = 1 << 20
 )
 
-// ranges reads the address ranges.
+// ranges reads and checks the address ranges.
 func (k *checking) ranges(f *found) []netip.Prefix {
 	if f.rangesURL == "" && !f.pageRead {
-		return nil // the page that would name the file is unknown
+		return nil // the page that should name the file was not read
 	}
 	if f.rangesURL == "" {
 		k.should(f.contact, cbcp+"2.5", "Name the addresses that requests come from, if they are the crawler's own.", "no address ranges are published")
@@ -55,12 +55,12 @@ func (k *checking) creationTime(at, s string) {
 		k.must(at, jafar+"2.1", "Write it as 2026-01-31T12:00:00Z.", "\"creationTime\" is %q, not a time in UTC", printable(s))
 	case t.After(k.Now.Add(defaultSkew)):
 		k.should(at, jafar+"2.1", "", "\"creationTime\" is in the future")
-	case k.Now.Sub(t) > 25*time.Hour: // allow a daily job to be late
+	case k.Now.Sub(t) > 25*time.Hour: // an hour later than a daily job
 		k.should(at, jafar+"3.1", "Publish it every day.", "the address ranges are %d days old", int(k.Now.Sub(t).Hours()/24))
 	}
 }
 
-// prefixes returns the valid prefixes.
+// prefixes returns the valid address ranges in a list, and reports defects of the others.
 func (k *checking) prefixes(at string, list []map[string]json.RawMessage) []netip.Prefix {
 	if len(list) > maxPrefixes {
 		k.note("%d address ranges: the first %d are checked", len(list), maxPrefixes)
@@ -98,7 +98,7 @@ func containsPrefix(list []netip.Prefix, want netip.Prefix) bool {
 	return false
 }
 
-// prefixOf reads a Prefix Object: exactly one of the two fields.
+// prefixOf reads a Prefix Object, which must have exactly one of its two fields.
 func prefixOf(e map[string]json.RawMessage) (netip.Prefix, error) {
 	v4, four := e["ipv4Prefix"]
 	v6, six := e["ipv6Prefix"]

@@ -21,20 +21,20 @@ const (
 	cardType      = "application/json"
 	pageType      = "text/html; charset=utf-8"
 
-	// directoryAge is the time for which verifiers may cache the directory.
+	// directoryAge limits how long verifiers may cache the directory.
 	directoryAge = 24 * time.Hour
-	// directoryLifetime is the validity of the signatures that [Folder.Publish] makes; the directory must be published again before they
-	// expire. Verifiers keep a list of directories for a much shorter time (httpsig-protocol-01 appendix C.8).
+	// directoryLifetime is the validity of the signatures that [Folder.Publish] makes. The directory must be published again before they
+	// expire. Verifiers keep a directory for a much shorter time (httpsig-protocol-01 appendix C.8).
 	directoryLifetime = 90 * 24 * time.Hour
 )
 
-// contentDigest is a Content-Digest field (RFC 9530 section 2).
+// contentDigest returns the value of a Content-Digest field (RFC 9530 section 2).
 func contentDigest(body []byte) string {
 	sum := sha256.Sum256(body)
 	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
 }
 
-// signDirectory returns the header fields for the directory's body: a signature by each of its keys (httpsig-protocol-01 appendix B.1).
+// signDirectory returns the header fields for a directory: one signature by each of its keys (httpsig-protocol-01 appendix B.1).
 func signDirectory(body []byte, authority string, keys []*Key, created, expires time.Time) (http.Header, error) {
 	h := http.Header{"Content-Digest": {contentDigest(body)}}
 	m := &Message{Header: h, Request: &Message{Method: http.MethodGet, Scheme: "https", Authority: authority, Target: directoryPath}}
@@ -57,13 +57,13 @@ func signDirectory(body []byte, authority string, keys []*Key, created, expires 
 	return h, nil
 }
 
-// proof is a valid signature of a directory.
+// proof is a valid signature of a directory by one of its keys.
 type proof struct {
 	created, expires time.Time
 }
 
-// directoryProofs returns the valid signatures of a directory response, by key. The error concerns all of them; faults concern single
-// ones.
+// directoryProofs returns the valid signatures of a directory, by key. faults has the errors of single signatures; err concerns all of
+// them.
 func directoryProofs(body []byte, h http.Header, authority string, keys []PublicKey, now time.Time) (proofs map[string]proof, faults []error, err error) {
 	if len(h.Values("Signature-Input")) == 0 {
 		return nil, nil, errUnsignedDirectory
@@ -95,8 +95,7 @@ func directoryProofs(body []byte, h http.Header, authority string, keys []Public
 
 var errUnsignedDirectory = errors.New("no Signature-Input field")
 
-// checkDigest compares the body with its Content-Digest. RFC 9530 permits sha-256 and sha-512;
-// this reads sha-256.
+// checkDigest compares the body with its Content-Digest. RFC 9530 permits sha-256 and sha-512; only sha-256 is read here.
 func checkDigest(body []byte, h http.Header) error {
 	d, err := dictionary(h.Values("Content-Digest"))
 	if err != nil {
@@ -112,7 +111,7 @@ func checkDigest(body []byte, h http.Header) error {
 	return nil
 }
 
-// oneProof checks one signature. The ID is empty if it is not meant as a proof.
+// oneProof checks one signature of a directory. The ID is "" if the signature is of another kind.
 func oneProof(m *Message, label string, inputs, signatures *httpsfv.Dictionary, keys []PublicKey, now time.Time) (id string, p proof, err error) {
 	l, err := innerList(inputs, label)
 	if err != nil {
@@ -143,7 +142,7 @@ func oneProof(m *Message, label string, inputs, signatures *httpsfv.Dictionary, 
 	return id, p, p.judge(now)
 }
 
-// proofOf parses a proof and checks that it covers the required components.
+// proofOf parses a signature and checks that it covers the required components.
 func proofOf(l httpsfv.InnerList) (p proof, err error) {
 	if p.created, err = timeParam(l.Params, "created"); err != nil {
 		return p, err
@@ -154,7 +153,7 @@ func proofOf(l httpsfv.InnerList) (p proof, err error) {
 	return p, proofCovers(l)
 }
 
-// judge returns an error if a proof is not valid at a time.
+// judge returns an error if the proof is not valid at the time now.
 func (p proof) judge(now time.Time) error {
 	switch {
 	case p.created.After(now.Add(defaultSkew)):
@@ -174,7 +173,7 @@ func keyOf(keys []PublicKey, id string) (ed25519.PublicKey, error) {
 	return nil, fmt.Errorf("keyid %q is not a key of the directory", printable(id))
 }
 
-// proofCovers returns an error unless the components tie the directory to its host and to its bytes.
+// proofCovers returns an error unless the components bind the signature to the directory's host and to its bytes.
 func proofCovers(l httpsfv.InnerList) error {
 	var ids []string
 	for _, it := range l.Items {

@@ -7,11 +7,11 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// Limits of structured fields, which come from servers and clients.
+// Limits on structured fields, which come from servers and clients.
 const (
 	maxFieldBytes = 8 << 10
-	maxMembers    = 16 // members of a dictionary
-	maxComponents = 32 // components of one signature
+	maxMembers    = 16 // maximum number of members of a dictionary
+	maxComponents = 32 // maximum number of components of one signature
 )
 
 // dictionary parses a field that is a dictionary (RFC 9651 section 3.2) from all its lines.
@@ -96,7 +96,7 @@ func stringParam(p *httpsfv.Params, name string) (string, bool, error) {
 	return s, true, nil
 }
 
-// component is a covered component with its parameters, names and values in turn.
+// component returns a covered component. params has names and values of its parameters, alternately.
 func component(name string, params ...any) httpsfv.Item {
 	it := httpsfv.NewItem(name)
 	for i := 0; i+1 < len(params); i += 2 {
@@ -105,7 +105,7 @@ func component(name string, params ...any) httpsfv.Item {
 	return it
 }
 
-// marshal writes a structured field's value in its one canonical form (RFC 9651 section 4.1).
+// marshal returns the value of a structured field in its only canonical form (RFC 9651 section 4.1).
 func marshal(v httpsfv.StructuredFieldValue) (string, error) {
 	s, err := httpsfv.Marshal(v)
 	if err != nil {

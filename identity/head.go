@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// Head is the state of a ledger's hash chain after a number of lines.
+// Head is the state of a ledger's hash chain after some of its lines.
 type Head struct {
 	Hash  [sha256.Size]byte
 	Lines int64 // number of lines that the hash covers; at least 0
 	Time  time.Time
 }
 
-// headType is the typ of a signed head. It prevents a token of another kind, signed with the same key, from being taken for a head (RFC
-// 8725 section 3.11).
+// headType is the header parameter typ of a signed head. With it, another kind of token that is signed with the same key cannot be taken
+// for a head (RFC 8725 section 3.11).
 const headType = "amble-ledger-head"
 
 const maxHeadBytes = 2 << 10
@@ -32,7 +32,7 @@ type headHeader struct {
 }
 
 type headPayload struct {
-	Hash  string    `json:"sha256"` // in hexadecimal
+	Hash  string    `json:"sha256"` // hexadecimal
 	Lines int64     `json:"lines"`
 	Time  time.Time `json:"time"` // UTC, whole seconds
 }
@@ -44,9 +44,8 @@ var (
 	errHeadSignature = errors.New("identity: the signature of the ledger head is wrong")
 )
 
-// SignHead signs a head as a JWS in compact form (RFC 7515 section 7.1, EdDSA by RFC 8037 section 3.1) that contains the head, about 290
-// characters without blanks or quotes. It is not detached, so that any JOSE library can check a line of a ledger by itself. Its time is
-// truncated to seconds.
+// SignHead signs a head as a JWS in compact form (RFC 7515 section 7.1, EdDSA by RFC 8037 section 3.1) of about 290 characters without
+// blanks or quotes. The token contains the head, so that any JOSE library can check a line of a ledger. Its time is truncated to seconds.
 func SignHead(k *Key, h Head) (string, error) {
 	if h.Lines < 0 || h.Time.Unix() < 0 || h.Time.Unix() > maxUnix {
 		return "", fmt.Errorf("identity: ledger head of %d lines at %v", h.Lines, h.Time)
@@ -64,9 +63,9 @@ func SignHead(k *Key, h Head) (string, error) {
 	return signed + "." + enc.EncodeToString(k.sign([]byte(signed))), nil
 }
 
-// VerifyHead checks a token made by [SignHead] and returns the head and the ID of the key. key returns the public key with that ID, and
-// false if no such key is trusted: the caller knows the trusted keys, from the operator's key directory and its retired keys. The error
-// tells whether the head, its key or its signature is invalid.
+// VerifyHead checks a token made by [SignHead] and returns the head and the ID of the key. key returns the public key with an ID, or false
+// if no such key is trusted: the caller knows the trusted keys from the operator's key directory and retired keys. The error says whether
+// the head, its key or its signature is invalid.
 func VerifyHead(token string, key func(id string) (ed25519.PublicKey, bool)) (Head, string, error) {
 	header, payload, sig, err := splitHead(token)
 	if err != nil {
@@ -99,7 +98,7 @@ func Trusted(keys []PublicKey) func(id string) (ed25519.PublicKey, bool) {
 	}
 }
 
-// splitHead parses a token except for its payload, which must not be read before the signature is verified.
+// splitHead parses a token but not its payload, which must not be read before the signature is verified.
 func splitHead(token string) (h headHeader, payload, sig []byte, err error) {
 	parts := strings.Split(token, ".")
 	if len(token) > maxHeadBytes || len(parts) != 3 {

@@ -1,21 +1,21 @@
-// Package identity makes a crawler recognisable, and lets others verify its identity.
+// Package identity lets a crawler identify itself, and lets others verify this identity.
 //
-// A [Profile] states who crawls, why, how often and from where. From it the package makes the files that an operator publishes, in one
+// A [Profile] states who crawls, why, how often and from where. From it, the package makes the files that an operator publishes, in one
 // static folder ([Init], [Folder.Publish], [Folder.Rotate]): the key directory, the Signature Agent Card, the address ranges, and the
-// contact page in the User-Agent. [Check] reads them as a site would, and reports each defect.
+// contact page that the User-Agent names. [Check] reads these files as a site would, and reports each defect.
 //
-// A [Signer] signs requests by HTTP Message Signatures (RFC 9421) in the profile of the IETF web bot auth drafts; a [Verifier] checks such
-// requests. A [Policy] decides which requests are signed: by default only requests to sites that ask for it. [SignHead] signs the head of
-// a ledger with the same key.
+// A [Signer] signs requests with HTTP Message Signatures (RFC 9421), as profiled by the IETF web bot auth drafts; a [Verifier] checks such
+// requests. A [Policy] decides which requests are signed: by default only requests to sites that ask for it. [SignHead] signs the head of a
+// ledger with the same key.
 //
-// The drafts change. The implemented versions are
+// The drafts change. These versions are implemented:
 //
 //   - draft-ietf-webbotauth-httpsig-protocol-01 (29 October 2026): signing, key directory
 //   - draft-meunier-webbotauth-registry-04 (27 October 2026): Signature Agent Card
 //   - draft-illyes-webbotauth-jafar-00 (21 April 2026): address ranges
 //   - draft-illyes-webbotauth-cbcp-00 (21 April 2026) and -01 (October 2026): the contact page
 //
-// The package opens no connections: callers pass [Check] a function that fetches and a resolver. It starts no goroutines.
+// The package opens no connections: callers give [Check] a function that fetches, and a resolver. It starts no goroutines.
 package identity
 
 import (
@@ -35,15 +35,15 @@ import (
 
 // Times of a rotation.
 const (
-	// rotationLead is the time for which a new key is in the directory before it signs. It equals the time for which verifiers may cache a
-	// directory without the key.
+	// rotationLead is the time for which a new key is in the directory before it signs. It equals the time for which verifiers may cache an
+	// older directory, without the key.
 	rotationLead = directoryAge
-	// rotationOverlap is the time for which the old key stays in the directory after the new one has taken over. Crawls that began with
-	// the old key sign with it until then.
+	// rotationOverlap is the time for which the old key stays in the directory after the new one has begun to sign. Crawls that began with the
+	// old key sign with it until then.
 	rotationOverlap = 7 * 24 * time.Hour
 )
 
-// maxListed limits the keys of a directory, and thus the size of the header that signs it.
+// maxListed limits the keys in a directory, and so the size of the header fields with their signatures.
 const maxListed = 4
 
 const (
@@ -62,7 +62,7 @@ const (
 //	public/         files to upload: they contain no secrets
 //	nginx.conf      configuration for nginx to serve public/
 //
-// A Folder is not safe for concurrent use, and two processes must not change one at the same time.
+// A Folder is not safe for concurrent use, and two processes must not change the same folder at the same time.
 type Folder struct {
 	dir   string
 	state state
@@ -85,8 +85,8 @@ type keyState struct {
 	Compromised bool      `json:"compromised,omitempty"`
 }
 
-// Init makes a new identity in dir, with a new key, and publishes it. If dir already has one, it is left unchanged, and the error wraps
-// fs.ErrExist.
+// Init makes a new identity in dir, with a new key, and publishes it. An identity that exists in dir is left unchanged: then the error
+// wraps fs.ErrExist.
 func Init(dir string, p Profile, now time.Time) (*Folder, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -107,8 +107,8 @@ func Init(dir string, p Profile, now time.Time) (*Folder, error) {
 	return f, f.Publish(p, now)
 }
 
-// Open reads the identity in dir. Key files must meet the conditions of [ReadKey]; the file of a key that is no longer in the directory
-// may be missing.
+// Open reads the identity in dir. Key files must meet the conditions of [ReadKey]. The file of a key may be missing if the key is no longer
+// in the directory.
 func Open(dir string) (*Folder, error) {
 	b, err := safefile.Read(filepath.Join(dir, stateName), safefile.Settings)
 	if err != nil {
@@ -151,7 +151,7 @@ func (f *Folder) readKey(s keyState) (directoryKey, error) {
 	return k, nil
 }
 
-// addKey makes a key and writes its file. Publish writes identity.json, so that a key counts only once its file is complete.
+// addKey makes a key and writes its file. Publish writes identity.json later, so a key counts only when its file is complete.
 func (f *Folder) addKey(now, notBefore time.Time) error {
 	k, err := NewKey()
 	if err != nil {
@@ -171,8 +171,8 @@ func (f *Folder) addKey(now, notBefore time.Time) error {
 func seconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // Publish writes the public folder, and the files beside it, for a Profile. Call it whenever the Profile changes, at least every
-// [directoryLifetime], and, if address ranges are published, every day (jafar-00 section 3.1). It removes files that an earlier Profile
-// had at other paths, and no others.
+// [directoryLifetime], and, if address ranges are published, every day (jafar-00 section 3.1). It removes files at other paths that it
+// wrote for an earlier Profile, and no others.
 func (f *Folder) Publish(p Profile, now time.Time) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -217,7 +217,7 @@ func (f *Folder) writePublic(file string, body []byte) error {
 	return writeFile(at, body)
 }
 
-// removeStale removes files that were published for another URL of the page.
+// removeStale removes files that were written for an earlier URL of the page.
 func (f *Folder) removeStale(before *Profile, files []served) error {
 	if before.Page == "" {
 		return nil
@@ -245,9 +245,9 @@ func writeFile(name string, b []byte) error {
 	return nil
 }
 
-// Rotate makes a new key and publishes it beside the old one. The new key signs after 24 hours, and the old one leaves the directory 7
-// days later. If the old key is compromised, it leaves the directory at once, and the new one signs at once. Files of old keys are not
-// deleted.
+// Rotate makes a new key and publishes it together with the old one. The new key signs after 24 hours, and the old one leaves the directory
+// 7 days later. If the old key is compromised, it leaves the directory at once, and the new key signs at once. The files of old keys are
+// not deleted.
 func (f *Folder) Rotate(now time.Time, compromised bool) error {
 	now = seconds(now)
 	listed := 0
@@ -276,7 +276,7 @@ func (f *Folder) Rotate(now time.Time, compromised bool) error {
 	return f.Publish(f.state.Profile, now)
 }
 
-// retire sets the end of a key.
+// retire sets when a key ends.
 func (f *Folder) retire(i int, now time.Time, compromised bool) {
 	k, s := &f.keys[i], &f.state.Keys[i]
 	if !k.listed(now) {
@@ -296,7 +296,7 @@ func (f *Folder) retire(i int, now time.Time, compromised bool) {
 // Profile returns the Profile that was published last.
 func (f *Folder) Profile() Profile { return f.state.Profile }
 
-// PublicDir is the folder to upload.
+// PublicDir returns the folder to upload.
 func (f *Folder) PublicDir() string { return filepath.Join(f.dir, publicName) }
 
 // Signer returns a Signer with the identity's keys, each in its period of validity.
@@ -310,7 +310,7 @@ func (f *Folder) Signer() (*Signer, error) {
 	return newSigner(f.state.Profile.AgentURL(), keys)
 }
 
-// Key returns the private key that signs at a time. It returns an error if no key is valid then.
+// Key returns the private key that signs at the time now, or an error if no key is valid then.
 func (f *Folder) Key(now time.Time) (*Key, error) {
 	s, err := f.Signer()
 	if err != nil {
@@ -323,8 +323,8 @@ func (f *Folder) Key(now time.Time) (*Key, error) {
 	return k.Key, nil
 }
 
-// PublicKey returns the public half of a key of this identity, including retired ones, and false for a foreign or compromised key. It is
-// for [VerifyHead].
+// PublicKey returns the public half of a key of this identity, even if the key is retired; false for a foreign or compromised key. It is
+// meant for [VerifyHead].
 func (f *Folder) PublicKey(id string) (ed25519.PublicKey, bool) {
 	for _, k := range f.keys {
 		if k.public.ID == id && !k.compromised {

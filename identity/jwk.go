@@ -17,12 +17,12 @@ type PublicKey struct {
 	Expires   time.Time // zero: no limit
 }
 
-// valid reports whether the key may sign at a time.
+// valid reports whether the key may sign at the time now.
 func (p *PublicKey) valid(now time.Time) bool {
 	return !now.Before(p.NotBefore) && (p.Expires.IsZero() || now.Before(p.Expires))
 }
 
-// Limits for key directories (httpsig-protocol-01 section 6.7).
+// Limits on key directories (httpsig-protocol-01 section 6.7).
 const (
 	maxDirectoryBytes = 64 << 10
 	maxDirectoryKeys  = 32
@@ -39,7 +39,7 @@ type jwk struct {
 	Expires   int64  `json:"exp,omitempty"` // Unix seconds
 }
 
-// marshalDirectory writes a JWK Set (RFC 7517 section 5).
+// marshalDirectory returns keys as a JWK Set (RFC 7517 section 5).
 func marshalDirectory(keys []PublicKey) []byte {
 	set := struct {
 		Keys []jwk `json:"keys"`
@@ -56,13 +56,13 @@ func marshalDirectory(keys []PublicKey) []byte {
 	}
 	b, err := json.Marshal(set)
 	if err != nil {
-		panic(err) // marshalling strings and numbers cannot fail
+		panic(err) // marshalling of strings and numbers cannot fail
 	}
 	return b
 }
 
-// ParseDirectory parses the Ed25519 keys of a JWK Set. It leaves out entries of other kinds and malformed ones. It returns an error for a
-// text that is not a JWK Set, is longer than 64 KiB, or has more than 32 entries.
+// ParseDirectory parses the Ed25519 keys of a JWK Set. It leaves out keys of other kinds, and malformed ones. It returns an error if the
+// text is not a JWK Set, is longer than 64 KiB, or has more than 32 entries.
 func ParseDirectory(text []byte) ([]PublicKey, error) {
 	entries, err := directoryEntries(text)
 	if err != nil {
@@ -77,7 +77,7 @@ func ParseDirectory(text []byte) ([]PublicKey, error) {
 	return keys, nil
 }
 
-// directoryEntries returns the members of a JWK Set. Names are compared exactly, as JSON requires; encoding/json does that only for maps.
+// directoryEntries returns the entries of a JWK Set. It compares names exactly, as JSON requires; encoding/json does that only for maps.
 func directoryEntries(text []byte) ([]map[string]json.RawMessage, error) {
 	if len(text) > maxDirectoryBytes {
 		return nil, fmt.Errorf("identity: key directory: longer than %d bytes", maxDirectoryBytes)
@@ -100,10 +100,10 @@ func directoryEntries(text []byte) ([]map[string]json.RawMessage, error) {
 	return entries, nil
 }
 
-// errForeignKey is returned for a possibly valid key of an unsupported kind.
+// errForeignKey is returned for a key of an unsupported kind, which may be valid.
 var errForeignKey = errors.New("not an Ed25519 key")
 
-// parseJWK parses one entry. Its errors are the defects that a verifier would reject.
+// parseJWK parses one entry. The error is the first defect that would make a verifier reject the entry.
 func parseJWK(e map[string]json.RawMessage) (*PublicKey, error) {
 	if jsonString(e["kty"]) != "OKP" || jsonString(e["crv"]) != "Ed25519" {
 		return nil, errForeignKey
@@ -131,11 +131,11 @@ func parseJWK(e map[string]json.RawMessage) (*PublicKey, error) {
 	return k, nil
 }
 
-// allowedAlg reports whether alg names the algorithm. The draft asks for names of the HTTP Signature Algorithms registry; directories also
-// use JOSE's names (RFC 8037, RFC 9864).
+// allowedAlg reports whether alg is a name of Ed25519. The draft requires names of the HTTP Signature Algorithms registry, but directories
+// also use those of JOSE (RFC 8037, RFC 9864).
 func allowedAlg(alg string) bool { return alg == "ed25519" || alg == "EdDSA" || alg == "Ed25519" }
 
-// jsonString returns the string in raw, "" if it is not a string.
+// jsonString returns the string in raw, or "" if raw is no string.
 func jsonString(raw json.RawMessage) string {
 	var s *string
 	if json.Unmarshal(raw, &s) != nil || s == nil {
@@ -158,7 +158,7 @@ func jsonTime(raw json.RawMessage) (time.Time, error) {
 	return time.Unix(int64(s), 0).UTC(), nil
 }
 
-// jsonFault returns an error of encoding/json without quoted parts of the input.
+// jsonFault returns an error of encoding/json, without the parts of the input that it quotes.
 func jsonFault(err error) string {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {

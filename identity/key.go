@@ -20,10 +20,10 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// Key is a private Ed25519 key. Wherever it is printed, logged or encoded, it shows its public name and never the secret. It is safe for
+// Key is a private Ed25519 key. When it is printed, logged or encoded, only its public name is shown, never the secret. It is safe for
 // concurrent use.
 type Key struct {
-	// secret returns the private half. It is a function because printing traverses fields, but does not call functions.
+	// secret returns the private half. It is a function, because printing shows fields but does not call functions.
 	secret func() ed25519.PrivateKey
 	id     string
 }
@@ -41,8 +41,7 @@ func newKey(private ed25519.PrivateKey) *Key {
 	return &Key{secret: func() ed25519.PrivateKey { return private }, id: thumbprint(private.Public().(ed25519.PublicKey))}
 }
 
-// ID returns the key's public name, the keyid of signatures: the JWK SHA-256 thumbprint of its public half (RFC 7638
-// section 3).
+// ID returns the public name of the key, the keyid of signatures: the JWK SHA-256 thumbprint of the public half (RFC 7638 section 3).
 func (k *Key) ID() string { return k.id }
 
 // Public returns the public half.
@@ -59,7 +58,7 @@ func (k *Key) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, k.String())
 // LogValue implements slog.LogValuer.
 func (k *Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// MarshalText implements encoding.TextMarshaler with String, so that no encoding contains the secret.
+// MarshalText implements encoding.TextMarshaler. It returns String, so that no encoding contains the secret.
 func (k *Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // thumbprint returns the JWK SHA-256 thumbprint of a public key (RFC 7638 section 3, RFC 8037 appendix A.3), in base64url without padding:
@@ -70,7 +69,7 @@ func thumbprint(public ed25519.PublicKey) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// exampleKeys are keys whose private half is published in a standard. httpsig-protocol-01 section 6.8 forbids their use.
+// exampleKeys are IDs of keys whose private half is published in a standard. httpsig-protocol-01 section 6.8 forbids their use.
 var exampleKeys = []string{
 	"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U", // RFC 9421 appendix B.1.4
 	"oD0HwocPBSfpNy5W3bpJeyFGY_IQ_YpqxSjQ3Yd-CLA", // RFC 9421 appendix B.1.2
@@ -80,7 +79,7 @@ var exampleKeys = []string{
 func isExampleKey(id string) bool { return slices.Contains(exampleKeys, id) }
 
 const (
-	keyBlock    = "PRIVATE KEY" // PKCS #8, as openssl genpkey -algorithm ed25519 writes it
+	keyBlock    = "PRIVATE KEY" // PKCS #8, as written by openssl genpkey -algorithm ed25519
 	maxKeyBytes = 4 << 10
 )
 
@@ -103,7 +102,7 @@ func ReadKey(path string) (*Key, error) {
 }
 
 func readSecret(path string) ([]byte, error) {
-	// Check the type before opening: opening a named pipe would wait for its other end.
+	// The type is checked before opening: to open a named pipe would wait for its other end.
 	if info, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("identity: key: %w", err)
 	} else if !info.Mode().IsRegular() {
@@ -134,7 +133,7 @@ func readSecret(path string) ([]byte, error) {
 
 func exposed(mode fs.FileMode) bool { return runtime.GOOS != "windows" && mode.Perm()&0o077 != 0 }
 
-// parseKey reads a private key from PEM text: one PKCS #8 block with an Ed25519 key.
+// parseKey reads a private key from PEM text, which must be one PKCS #8 block with an Ed25519 key.
 func parseKey(text []byte) (*Key, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -154,7 +153,7 @@ func parseKey(text []byte) (*Key, error) {
 	return newKey(ed), nil
 }
 
-// Write stores the key in a new file that only its owner may read and write (mode 0600). An existing file is left unchanged, and the error
+// Write stores the key in a new file that only its owner may read and write (mode 0600). An existing file is left unchanged: then the error
 // wraps fs.ErrExist.
 func (k *Key) Write(path string) error {
 	der, err := x509.MarshalPKCS8PrivateKey(k.secret())
@@ -170,7 +169,7 @@ func (k *Key) Write(path string) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(path) // a partial key is useless
+		_ = os.Remove(path) // an incomplete key is useless
 		return fmt.Errorf("identity: key: %w", err)
 	}
 	return durable.Dir(filepath.Dir(path))

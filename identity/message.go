@@ -9,20 +9,20 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// Message holds the parts of a request or response that signatures can cover: those that RFC 9421 defines components for, in their form on
-// the wire. Functions do not modify it.
+// Message holds the parts of a request or response that signatures can cover, because RFC 9421 defines components for them, as they were
+// sent. No function modifies it.
 type Message struct {
-	Method    string // of a request: "GET"
+	Method    string // method of a request, such as "GET"
 	Scheme    string // "https" or "http"
-	Authority string // the Host header: host, and the port unless it is the scheme's default
-	Target    string // path and query as in the request line: "/a?b"
+	Authority string // host, and the port unless it is the scheme's default: the Host header
+	Target    string // path and query as in the request line, such as "/a?b"
 	Header    http.Header
 
-	Request *Message // for a response: its request
+	Request *Message // the request, if this is a response
 }
 
-// RequestMessage returns the message of a request that a server received. The scheme is https if the connection was TLS; behind a proxy
-// that terminates TLS, set Scheme and Authority to the values that the client used.
+// RequestMessage returns the Message of a request that a server has received. The scheme is https if the connection uses TLS. Behind a
+// proxy that terminates TLS, set Scheme and Authority to the values that the client used.
 func RequestMessage(r *http.Request) Message {
 	m := Message{Method: r.Method, Scheme: "http", Authority: r.Host, Target: r.RequestURI, Header: r.Header}
 	if r.TLS != nil {
@@ -61,7 +61,7 @@ func signatureBase(l httpsfv.InnerList, m *Message) (string, error) {
 	return b.String(), nil
 }
 
-// component is the value of a covered component (RFC 9421 sections 2.1 and 2.2).
+// component returns the value of a covered component (RFC 9421 sections 2.1 and 2.2).
 func (m *Message) component(it httpsfv.Item) (string, error) {
 	name, ok := it.Value.(string)
 	if !ok {
@@ -91,14 +91,14 @@ func (m *Message) component(it httpsfv.Item) (string, error) {
 	return m.derived(name)
 }
 
-// derived returns a derived component (RFC 9421 section 2.2).
+// derived returns the value of a derived component (RFC 9421 section 2.2).
 func (m *Message) derived(name string) (string, error) {
 	if m.Method == "" {
 		return "", errors.New("not a component of a response")
 	}
 	target := m.Target
 	if !strings.HasPrefix(target, "/") {
-		target = "/" + target // an empty path is one slash (section 2.2.6)
+		target = "/" + target // an empty path counts as one slash (section 2.2.6)
 	}
 	path, query, _ := strings.Cut(target, "?")
 	switch name {
@@ -118,7 +118,7 @@ func (m *Message) derived(name string) (string, error) {
 	return "", errors.New("not a supported component")
 }
 
-// authority returns the component of section 2.2.3: in lower case, without the scheme's default port.
+// authority returns the component of RFC 9421 section 2.2.3: in lower case, without the scheme's default port.
 func (m *Message) authority() string {
 	a := strings.ToLower(m.Authority)
 	if strings.EqualFold(m.Scheme, "https") {
@@ -127,7 +127,7 @@ func (m *Message) authority() string {
 	return strings.TrimSuffix(a, ":80")
 }
 
-// field returns the component of section 2.1: all lines of a field, each trimmed; with a key, one member of a dictionary.
+// field returns the component of RFC 9421 section 2.1: all lines of a field, trimmed. If keyed is set, it is one member of a dictionary.
 func (m *Message) field(name, key string, keyed bool) (string, error) {
 	if name != strings.ToLower(name) {
 		return "", errors.New("the name of a field is in lower case")

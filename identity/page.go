@@ -40,7 +40,7 @@ type contactLink struct{ URI, Text string }
 // shownAddresses limits the address ranges that the page lists.
 const shownAddresses = 8
 
-// contentSecurityPolicy returns a policy that allows the page only its own style.
+// contentSecurityPolicy returns a policy that allows the page nothing but its own style.
 func contentSecurityPolicy() string {
 	sum := sha256.Sum256([]byte(pageCSS))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
@@ -78,11 +78,11 @@ func (p *Profile) page(keyIDs []string, now time.Time) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// maxQuote limits the bytes of hostile text that a message quotes.
+// maxQuote limits the bytes of untrusted text that a message quotes.
 const maxQuote = 160
 
-// printable returns text from the network in a form that is safe in a message: on one line, of limited length, without characters that
-// move the cursor, change colours or reverse the direction of text.
+// printable returns untrusted text in a form that is safe in a message: on one line, of limited length, and without characters that move
+// the cursor, change colours or reverse the direction of text.
 func printable(s string) string {
 	cut := len(s) > maxQuote
 	if cut {

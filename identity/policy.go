@@ -16,7 +16,7 @@ type Mode uint8
 
 // Modes.
 const (
-	Challenged Mode = iota // only to sites that have requested signatures: the default
+	Challenged Mode = iota // only requests to sites that have asked for signatures: the default
 	Never                  // no requests
 	Always                 // all https requests
 )
@@ -52,21 +52,21 @@ func (m *Mode) UnmarshalText(b []byte) (err error) {
 }
 
 const (
-	// maxOrigins limits the origins in a Policy's memory. A forgotten origin has to ask again.
+	// maxOrigins limits the origins that a Policy remembers. A forgotten origin must ask again.
 	maxOrigins = 10000
-	// maxRejected limits the consecutive signatures that an origin requests and then rejects. After that its challenges are ignored, so
-	// that a site cannot make a crawler request every page twice.
+	// maxRejected limits how many signatures in a row an origin may request and then reject. After that its challenges are ignored, so that a
+	// site cannot make a crawler request every page twice.
 	maxRejected = 3
-	// skewWorthTelling is a clock skew that makes signatures fail.
+	// skewWorthTelling is the minimum clock skew that is reported as a likely cause of a rejection.
 	skewWorthTelling = 30 * time.Second
 )
 
-// Policy decides which requests are signed and which challenges are answered, and remembers the challenge of each origin. It makes no
+// Policy decides which requests are signed and which challenges are answered. It remembers the challenge of each origin. It makes no
 // requests and reads no clock. It is safe for concurrent use.
 //
-// A challenge is a response with status 401, 403 or 429 and an Accept-Signature field that a [Signer] can fulfil. It is answered by
-// requesting the same URL once more, signed, and the origin's requests are signed from then on. A nonce in it is used once. A challenge in
-// response to that request is not answered.
+// A challenge is a response with status 401, 403 or 429 and an Accept-Signature field that a [Signer] can fulfil. To answer it, the crawler
+// requests the same URL once more, signed; from then on, all requests to the origin are signed. A nonce in a challenge is used only once.
+// If the repeated request gets a challenge, too, that one is not answered.
 type Policy struct {
 	mode   Mode
 	signer *Signer
@@ -79,11 +79,11 @@ type Policy struct {
 // memory is the state of an origin that has requested signatures.
 type memory struct {
 	origin    string
-	challenge Challenge // includes a nonce until it is used
-	rejected  int       // consecutive rejections
+	challenge Challenge // has a nonce until that is used
+	rejected  int       // number of consecutive rejections
 }
 
-// NewPolicy makes a Policy. signer may be nil when mode is [Never].
+// NewPolicy returns a Policy. signer may be nil if mode is [Never].
 func NewPolicy(mode Mode, signer *Signer) *Policy {
 	if signer == nil {
 		mode = Never
@@ -94,8 +94,8 @@ func NewPolicy(mode Mode, signer *Signer) *Policy {
 // Mode returns the mode of the Policy; [Never] without a signer.
 func (p *Policy) Mode() Mode { return p.mode }
 
-// Sign signs a request that is about to be sent, or returns the zero Signed if it should not be signed. Requests over http are never
-// signed. An error means that the signature could not be made, see [Signer.Sign]; the request may be sent unsigned.
+// Sign signs a request that is about to be sent, or returns the zero Signed if the request should not be signed. Requests over http are
+// never signed. An error means that the signature could not be made (see [Signer.Sign]); the request may be sent unsigned.
 func (p *Policy) Sign(m Message, now time.Time) (Signed, error) {
 	if p.mode == Never || !strings.EqualFold(m.Scheme, "https") {
 		return Signed{}, nil
@@ -107,7 +107,7 @@ func (p *Policy) Sign(m Message, now time.Time) (Signed, error) {
 	return p.signer.Sign(m, c, now)
 }
 
-// take returns the origin's Challenge and uses up its nonce.
+// take returns the origin's Challenge, and removes the nonce from it.
 func (p *Policy) take(origin string) (Challenge, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,27 +127,27 @@ func (p *Policy) take(origin string) (Challenge, bool) {
 
 // Answer holds the parts of a response that a Policy needs.
 type Answer struct {
-	Request Message // the request sent; its Header is not read
-	Signed  Signed  // its signature
-	Again   bool    // the request answered a challenge
+	Request Message // request that was sent; its Header is not read
+	Signed  Signed  // signature of the request
+	Again   bool    // whether the request was sent to answer a challenge
 	Status  int
 	Header  http.Header
 	Time    time.Time // time of the response
 }
 
-// Verdict holds the conclusions from an answer.
+// Verdict holds what a Policy concludes from an Answer.
 type Verdict struct {
 	// Again is set if the URL must be requested once more, after the host's required delay. The request will be signed as the site asked.
 	Again bool
-	// Rejected is set if the response to a signed request was a challenge. Note describes the likely cause.
+	// Rejected is set if a signed request got a challenge. Then Note describes the likely cause.
 	Rejected bool
-	// Skew is the site's clock minus ours, for a Rejected request whose response has a Date; 0 if it is less than 30 seconds.
+	// Skew is the site's clock minus this machine's, for a Rejected request whose response has a Date; 0 if it is less than 30 seconds.
 	Skew time.Duration
 	// Note is a sentence for the log; it may be "".
 	Note string
 }
 
-// Answer processes a response.
+// Answer processes the response to a request.
 func (p *Policy) Answer(a Answer) Verdict {
 	if p.mode == Never || !strings.EqualFold(a.Request.Scheme, "https") {
 		return Verdict{}
@@ -170,7 +170,7 @@ func (p *Policy) Answer(a Answer) Verdict {
 	return p.challenged(&a, c)
 }
 
-// accepted records that a signed request was not challenged.
+// accepted records that a signed request got no challenge.
 func (p *Policy) accepted(a *Answer) {
 	if a.Signed == (Signed{}) {
 		return
@@ -191,7 +191,7 @@ func (p *Policy) challenged(a *Answer, c Challenge) Verdict {
 	if v.Rejected {
 		v.Skew, v.Note = skew(a)
 	}
-	// Do not answer a second challenge, nor a first one for which the signature would equal the rejected one.
+	// A second challenge is not answered, nor is a first one if the new signature would equal the rejected one.
 	if a.Again || v.Rejected && !o.challenge.another(&c, a.Signed.KeyID) {
 		if o.rejected++; o.rejected == maxRejected {
 			v.Note += fmt.Sprintf("; it was the last of %d consecutive ones: its challenges are no longer answered", maxRejected)
@@ -203,13 +203,13 @@ func (p *Policy) challenged(a *Answer, c Challenge) Verdict {
 	return v
 }
 
-// another reports whether the wanted challenge requires a different signature with that key than c.
+// another reports whether wanted requires a different signature, with that key, than c does.
 func (c *Challenge) another(wanted *Challenge, keyID string) bool {
 	return wanted.Nonce != "" || wanted.Label != cmp.Or(c.Label, defaultLabel) || wanted.KeyID != "" && wanted.KeyID != keyID ||
 		slices.ContainsFunc(wanted.Cover, func(w string) bool { return !slices.Contains(c.Cover, w) })
 }
 
-// remember returns the memory of an origin, creating it if necessary. It evicts the least recently used one.
+// remember returns the memory of an origin. If there is none, it creates it, and may evict the least recently used one.
 func (p *Policy) remember(origin string) *memory {
 	if e, ok := p.origins[origin]; ok {
 		p.recent.MoveToFront(e)
@@ -225,7 +225,7 @@ func (p *Policy) remember(origin string) *memory {
 	return o
 }
 
-// skew returns the clock skew according to the response's Date, and the likely cause of a rejected signature.
+// skew returns the clock skew, measured by the response's Date, and the likely cause of a rejected signature.
 func skew(a *Answer) (time.Duration, string) {
 	host := printable(a.Request.Authority)
 	date, err := http.ParseTime(a.Header.Get("Date"))
@@ -242,5 +242,5 @@ func skew(a *Answer) (time.Duration, string) {
 	return 0, host + " did not accept the signature, although the clocks agree: does it know the key directory?"
 }
 
-// origin returns the normalized scheme and authority.
+// origin returns the scheme and authority, normalized.
 func origin(m *Message) string { return strings.ToLower(m.Scheme) + "://" + m.authority() }

@@ -13,33 +13,33 @@ import (
 	"time"
 )
 
-// Profile states who crawls, why, how and from where. All published files are made from it.
+// Profile states who crawls, why, how and from where. All published files are made from the Profile.
 type Profile struct {
-	Product   string `json:"product"`    // the name in User-Agent and robots.txt, without version
-	UserAgent string `json:"user_agent"` // as sent
+	Product   string `json:"product"`    // crawler's name in User-Agent and robots.txt, without version
+	UserAgent string `json:"user_agent"` // User-Agent header as sent
 
-	// Page is the https URL of the contact page, which is in the User-Agent. The other files are published beside it, and the key
-	// directory on its origin.
+	// Page is the https URL of the contact page, which the User-Agent names. The other files are published beside this page, the key directory
+	// at a fixed path of its origin.
 	Page     string   `json:"page"`
-	Operator string   `json:"operator"` // the responsible person or organisation
+	Operator string   `json:"operator"` // responsible person or organisation
 	Contacts []string `json:"contacts"` // mail addresses and https URLs for contacting a person
 
 	Purpose string `json:"purpose"` // one or two words: "research", "search"
-	Why     string `json:"why"`     // sentences about the purpose of the crawl
-	Kept    string `json:"kept"`    // sentences about the parts of pages that are kept, for how long, and who gets them
+	Why     string `json:"why"`     // what the crawl is for, in sentences
+	Kept    string `json:"kept"`    // which parts of pages are kept, for how long, and who gets them, in sentences
 
 	Delay         time.Duration `json:"-"` // minimum pause between two requests to a host
 	MaxCrawlDelay time.Duration `json:"-"` // maximum Crawl-delay that is obeyed; 0: unknown
 	PagesPerHost  int           `json:"pages_per_host,omitempty"`
 	Hours         string        `json:"hours,omitempty"`    // hours in which requests are made, "": all day
-	Rendered      bool          `json:"rendered,omitempty"` // scripts of pages are executed
+	Rendered      bool          `json:"rendered,omitempty"` // whether scripts of pages are executed
 	Exceptions    string        `json:"exceptions,omitempty"`
 
 	Addresses []netip.Prefix `json:"addresses"` // source addresses of requests; empty: not published
 
-	Sign Mode `json:"sign"` // requests that are signed
+	Sign Mode `json:"sign"` // which requests are signed
 
-	// SignatureAgent is the URL in signed requests, "" for the URL of the key directory. Verifiers of drafts before httpsig-protocol-01
+	// SignatureAgent is the URL that signed requests name; "": the URL of the key directory. Verifiers of drafts before httpsig-protocol-01
 	// expect only the origin, "https://host".
 	SignatureAgent string `json:"signature_agent,omitempty"`
 }
@@ -84,16 +84,16 @@ func (p *Profile) UnmarshalJSON(b []byte) error {
 // maxText limits the bytes of a text in a Profile.
 const maxText = 4 << 10
 
-// product matches RFC 9309 section 2.2.1, with digits in addition.
+// product matches the names of RFC 9309 section 2.2.1, and allows digits, too.
 var product = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// pageHost is a name or an address, with or without a port.
+// pageHost matches a host name or an address, with or without a port.
 var pageHost = regexp.MustCompile(`^([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]+)?$`)
 
 // pagePath matches paths that every static host serves from a file of the same name.
 var pagePath = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$`)
 
-// Validate returns an error with a line for each invalid or missing field.
+// Validate returns an error that has a line for each invalid or missing field.
 func (p *Profile) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("identity: "+format, args...)) }
@@ -156,7 +156,7 @@ func (p *Profile) validateContacts() error {
 	return errors.Join(errs...)
 }
 
-// contactURI returns a contact as a URI.
+// contactURI returns the URI of a contact.
 func contactURI(c string) (string, error) {
 	if len(c) > maxText || strings.ContainsFunc(c, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "", fmt.Errorf("identity: contact %q: no blanks and control characters", printable(c))
@@ -194,7 +194,7 @@ func (p *Profile) validateAgent() error {
 	return checkAgent(p.SignatureAgent)
 }
 
-// Paths of published files. All but the directory are beside the page.
+// Paths of published files. All except the directory are beside the page.
 const (
 	directoryPath = "/.well-known/http-message-signatures-directory"
 	cardName      = "signature-agent-card.json"
@@ -218,7 +218,7 @@ func (p *Profile) authority() string {
 // DirectoryURL returns the URL of the key directory.
 func (p *Profile) DirectoryURL() string { return p.Origin() + directoryPath }
 
-// AgentURL returns the Signature-Agent of signed requests.
+// AgentURL returns the URL in the Signature-Agent of signed requests.
 func (p *Profile) AgentURL() string {
 	if p.SignatureAgent != "" {
 		return p.SignatureAgent
@@ -226,7 +226,7 @@ func (p *Profile) AgentURL() string {
 	return p.DirectoryURL()
 }
 
-// CardURL returns the URL of the Signature Agent Card: its client_id.
+// CardURL returns the URL of the Signature Agent Card, which is also the client_id in the card.
 func (p *Profile) CardURL() string { return p.Origin() + p.beside(cardName) }
 
 // RangesURL returns the URL of the address ranges.
@@ -235,7 +235,7 @@ func (p *Profile) RangesURL() string { return p.Origin() + p.beside(rangesName) 
 // RetiredURL returns the URL of the public halves of retired keys.
 func (p *Profile) RetiredURL() string { return p.Origin() + p.beside(retiredName) }
 
-// pagePath is the path of the page's URL, "/" for none.
+// pagePath returns the path of the page's URL; "/" if it has none.
 func (p *Profile) pagePath() string {
 	u, err := url.Parse(p.Page)
 	if err != nil || u.Path == "" {
@@ -244,7 +244,7 @@ func (p *Profile) pagePath() string {
 	return u.Path
 }
 
-// pageFile returns the file that a static host serves as the page: the path itself if it ends in .html, otherwise the index of the folder.
+// pageFile returns the file that a static host serves as the page: the path if it ends in .html, otherwise the index file of the folder.
 func (p *Profile) pageFile() string {
 	if at := p.pagePath(); path.Ext(at) == ".html" || path.Ext(at) == ".htm" {
 		return at
@@ -252,5 +252,5 @@ func (p *Profile) pageFile() string {
 	return path.Join(p.pagePath(), "index.html")
 }
 
-// beside is the path of a file beside the page.
+// beside returns the path of a file that is beside the page.
 func (p *Profile) beside(name string) string { return path.Join(path.Dir(p.pageFile()), name) }

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// served is a published file, with the way to serve it.
+// served is a published file, with how it must be served.
 type served struct {
-	url    string // path of its URL
+	url    string // path in the URL
 	file   string // path in the folder, with a leading slash
 	kind   string // media type
 	header http.Header
 	body   []byte
 }
 
-// published returns all files made from the Profile and the keys. Private halves are only used to sign: the files do not contain them.
+// published returns all files made from the Profile and the keys. Private halves are used only to sign; no file contains them.
 func published(p *Profile, keys []directoryKey, now time.Time) ([]served, error) {
 	directory, err := publishedDirectory(p, keys, now)
 	if err != nil {
@@ -46,14 +46,14 @@ func published(p *Profile, keys []directoryKey, now time.Time) ([]served, error)
 	}, nil
 }
 
-// directoryKey is a key with its public entry; private is nil if the key is no longer in the directory.
+// directoryKey is a key with its public entry. private may be nil if the key is no longer in the directory.
 type directoryKey struct {
 	public      PublicKey
 	private     *Key
 	compromised bool
 }
 
-// listed reports whether the key belongs in the directory: until its last signature has expired.
+// listed reports whether the key must be in the directory: until the last signature by it has expired.
 func (k *directoryKey) listed(now time.Time) bool {
 	return !k.compromised && (k.public.Expires.IsZero() || now.Before(k.public.Expires))
 }
@@ -84,7 +84,7 @@ func cached(age time.Duration) http.Header {
 	return http.Header{"Cache-Control": {fmt.Sprintf("public, max-age=%d", int(age.Seconds()))}}
 }
 
-// pageHeader returns the page's link elements as header fields, for clients that do not parse HTML.
+// pageHeader returns the link elements of the page as header fields, for clients that do not parse HTML.
 func (p *Profile) pageHeader() http.Header {
 	h := cached(time.Hour)
 	h.Set("Content-Security-Policy", contentSecurityPolicy()+"; frame-ancestors 'none'")
@@ -115,7 +115,7 @@ func headerNames(h http.Header) []string {
 	return names
 }
 
-// nginxConfig returns the configuration that a server block of nginx includes to serve the folder.
+// nginxConfig returns a configuration to be included in a server block of nginx. It serves the folder.
 func nginxConfig(p *Profile, files []served) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# How nginx serves the identity of %s at %s.
@@ -132,12 +132,12 @@ func nginxConfig(p *Profile, files []served) []byte {
 	return []byte(b.String())
 }
 
-// nginxString quotes a value. None of these values contains a $, which nginx would take for a variable.
+// nginxString quotes a value. No value contains a $, with which variables of nginx begin.
 func nginxString(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 
-// headersFile returns the same for static hosts that read a file named _headers.
+// headersFile returns the same configuration for static hosts that read a file named _headers.
 func headersFile(files []served) []byte {
 	var b strings.Builder
 	for _, f := range files {

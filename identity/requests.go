@@ -8,11 +8,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// maxPending limits the URLs that wait to be requested once more. Beyond it they are forgotten, so that a second challenge may be
-// answered.
+// maxPending limits the URLs that wait to be requested once more. If there are more, the URLs are forgotten, so a second challenge for one
+// of them may be answered.
 const maxPending = 10000
 
-// Requests signs the requests of a crawler according to a [Policy]. It implements the Signer of package fetcher. It is safe for concurrent
+// Requests signs the requests of a crawler as a [Policy] decides. It implements the Signer of package fetcher. It is safe for concurrent
 // use.
 type Requests struct {
 	policy *Policy
@@ -22,8 +22,8 @@ type Requests struct {
 	pending map[string]bool // URLs to be requested once more because of a challenge
 }
 
-// NewRequests returns Requests. note is called with sentences for the log: a site has rejected a signature, a challenge cannot be
-// answered, a signature could not be made. It may be nil.
+// NewRequests returns Requests. note is called with sentences for the log: that a site has rejected a signature, that a challenge cannot be
+// answered, or that a signature could not be made. It may be nil.
 func NewRequests(p *Policy, note func(text string)) *Requests {
 	if note == nil {
 		note = func(string) {}
@@ -31,9 +31,9 @@ func NewRequests(p *Policy, note func(text string)) *Requests {
 	return &Requests{policy: p, note: note, pending: map[string]bool{}}
 }
 
-// Sign adds the fields of a signature to the header of a GET request that is about to be sent, if the policy says so, and returns the ID
-// of the key, "" if the request is not signed. The returned function must be called with the response, if there is one. It reports whether
-// the URL must be requested once more, because the response requests a signature.
+// Sign adds a signature to the header of a GET request that is about to be sent, if the policy requires it. keyID is the ID of the key, ""
+// if the request is not signed. answered must be called with the response, if there is one. It reports whether the URL must be requested
+// once more, because the response requests a signature.
 func (r *Requests) Sign(u weburl.URL, h http.Header) (keyID string, answered func(status int, h http.Header) bool) {
 	m := Message{Method: http.MethodGet, Scheme: u.Scheme(), Authority: u.Authority(), Target: u.PathQuery(), Header: h}
 	signed, err := r.policy.Sign(m, time.Now())
@@ -42,7 +42,7 @@ func (r *Requests) Sign(u weburl.URL, h http.Header) (keyID string, answered fun
 	}
 	signed.Set(h)
 	again := r.take(u.String())
-	m.Header = nil // it is modified after the request
+	m.Header = nil // the header is modified after the request
 	return signed.KeyID, func(status int, h http.Header) bool {
 		v := r.policy.Answer(Answer{Request: m, Signed: signed, Again: again, Status: status, Header: h, Time: time.Now()})
 		if v.Note != "" {
@@ -55,7 +55,7 @@ func (r *Requests) Sign(u weburl.URL, h http.Header) (keyID string, answered fun
 	}
 }
 
-// take reports whether the URL is requested to answer a challenge.
+// take reports whether the request for the URL answers a challenge, and forgets that.
 func (r *Requests) take(url string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

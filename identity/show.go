@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// KeyStatus names the state of a key at a moment:
+// KeyStatus names the state of a key at a certain time:
 //
 //	signs        signs requests now
 //	waits        in the directory, but does not sign yet
@@ -80,7 +80,7 @@ func (k *directoryKey) status(current string, now time.Time) KeyStatus {
 	return statusEnds
 }
 
-// String is the summary for a terminal.
+// String returns the summary for a terminal.
 func (s Summary) String() string {
 	var b strings.Builder
 	for _, line := range [][2]string{

@@ -15,18 +15,19 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// signatureLifetime is the validity of a request's signature. The draft allows 24 hours, but crawlers have no need for it.
+// signatureLifetime is the validity of a request's signature. The draft allows 24 hours, but a crawler does not need that long.
 const signatureLifetime = 5 * time.Minute
 
 // Errors that [Signer.Sign] wraps.
 var (
-	// errInsecure is returned for a request over http: its signature could be intercepted and replayed.
+	// errInsecure is returned for a request over http: others could read its signature and use it again.
 	errInsecure = errors.New("identity: requests over http are not signed")
-	// errNoKey is returned if no key is valid, or a Challenge wants another key.
+	// errNoKey is returned if no key is valid, or a Challenge requires another key.
 	errNoKey = errors.New("identity: no key to sign with")
 )
 
-// Signed holds the three fields of a signed request (httpsig-protocol-01 section 5.2.5). The zero Signed stands for an unsigned request.
+// Signed holds the three fields of a signed request (httpsig-protocol-01 section 5.2.5). The zero Signed means that the request is not
+// signed.
 type Signed struct {
 	Agent     string // Signature-Agent
 	Input     string // Signature-Input
@@ -34,7 +35,7 @@ type Signed struct {
 	KeyID     string // ID of the key, for the ledger
 }
 
-// Set sets the fields in the header of the signed request. It removes the fields of an earlier signature; a zero Signed only removes.
+// Set sets the fields in the header of the signed request, after removing those of an earlier signature. A zero Signed only removes them.
 func (s Signed) Set(h http.Header) {
 	h.Del("Signature-Agent")
 	h.Del("Signature-Input")
@@ -95,7 +96,7 @@ func checkAgent(agent string) error {
 // Agent returns the value of Signature-Agent.
 func (s *Signer) Agent() string { return s.agent }
 
-// key returns the newest valid key.
+// key returns the newest valid key; if id is not "", it must have that ID.
 func (s *Signer) key(now time.Time, id string) *signingKey {
 	var best *signingKey
 	for i := range s.keys {
@@ -110,12 +111,12 @@ func (s *Signer) key(now time.Time, id string) *signingKey {
 	return best
 }
 
-// Sign signs a request that is about to be sent, as the Challenge requires. The signature covers method, authority, path, the
-// Signature-Agent and the components in the Challenge; it is valid for five minutes, and has a nonce. Each hop of a redirect is a separate
+// Sign signs a request that is about to be sent, as the Challenge requires. The signature covers the method, the authority, the path, the
+// Signature-Agent and the components in the Challenge. It has a nonce, and is valid for five minutes. Each hop of a redirect is a separate
 // request and needs a separate signature.
 //
-// The error means that the request uses http, that no key is valid, or that it lacks a component of the Challenge. m.Header must contain
-// the header fields that the Challenge names; Sign does not change it.
+// The error means that the request uses http, that no key is valid, or that the request lacks a component of the Challenge. m.Header must
+// have the header fields that the Challenge names; Sign does not change it.
 func (s *Signer) Sign(m Message, c Challenge, now time.Time) (Signed, error) {
 	if !strings.EqualFold(m.Scheme, "https") {
 		return Signed{}, fmt.Errorf("%w: %s", errInsecure, printable(m.Authority))
@@ -147,8 +148,8 @@ func (s *Signer) noKey(wanted string) error {
 	return fmt.Errorf("%w: every key has expired or is not valid yet: rotate", errNoKey)
 }
 
-// requestInput returns the components that the signature of a request covers, and its parameters in the order of the drafts'
-// examples.
+// requestInput returns the components that the signature of a request covers, with the parameters of the signature in the order of the
+// drafts' examples.
 func requestInput(k *signingKey, c Challenge, now time.Time) httpsfv.InnerList {
 	var items []httpsfv.Item
 	for _, name := range slices.Concat(covered, c.Cover) {
@@ -157,12 +158,12 @@ func requestInput(k *signingKey, c Challenge, now time.Time) httpsfv.InnerList {
 	items = append(items, component("signature-agent", "key", c.Label))
 	expires := now.Add(signatureLifetime)
 	if e := k.window.Expires; !e.IsZero() && e.Before(expires) {
-		expires = e // the directory removes the key then
+		expires = e // then the key leaves the directory
 	}
 	return inputOf(items, "created", now.Unix(), "keyid", k.id, "alg", algorithm, "expires", expires.Unix(), "nonce", c.Nonce, "tag", tagRequest)
 }
 
-// inputOf is a member of Signature-Input. Parameters are names and values in turn.
+// inputOf returns a member of Signature-Input. params has names and values of parameters, alternately.
 func inputOf(items []httpsfv.Item, params ...any) httpsfv.InnerList {
 	p := httpsfv.NewParams()
 	for i := 0; i+1 < len(params); i += 2 {
@@ -171,7 +172,7 @@ func inputOf(items []httpsfv.Item, params ...any) httpsfv.InnerList {
 	return httpsfv.InnerList{Items: items, Params: p}
 }
 
-// sign makes a member of Signature-Input and of Signature (RFC 9421 section 3.1).
+// sign returns a member of Signature-Input and the member of Signature that belongs to it (RFC 9421 section 3.1).
 func sign(k *Key, label string, l httpsfv.InnerList, m *Message) (input, signature string, err error) {
 	base, err := signatureBase(l, m)
 	if err != nil {
@@ -187,14 +188,14 @@ func sign(k *Key, label string, l httpsfv.InnerList, m *Message) (input, signatu
 	return input, signature, err
 }
 
-// agentField is the Signature-Agent field in the form of a dictionary.
+// agentField returns the value of a Signature-Agent field, which is a dictionary.
 func agentField(label, agent string) (string, error) {
 	d := httpsfv.NewDictionary()
 	d.Add(label, httpsfv.NewItem(agent))
 	return marshal(d)
 }
 
-// withAgent returns a copy of h with the Signature-Agent to be sent.
+// withAgent returns a copy of h with the Signature-Agent field that will be sent.
 func withAgent(h http.Header, agent string) http.Header {
 	c := make(http.Header, len(h)+1)
 	for name, lines := range h {
@@ -204,7 +205,7 @@ func withAgent(h http.Header, agent string) http.Header {
 	return c
 }
 
-// newNonce returns 32 random bytes, which never repeat in practice.
+// newNonce returns 32 random bytes, encoded as text. They never repeat in practice.
 func newNonce() string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails

@@ -16,12 +16,12 @@ import (
 //	insecure       the request came over http
 //	malformed      a field is invalid, or a component is missing
 //	not_covered    the signature does not cover a required component
-//	expired        it has expired
-//	too_early      it was created in the future: a clock is wrong
-//	too_long       it is valid for longer than the verifier allows
+//	expired        the signature has expired
+//	too_early      the signature was created in the future: a clock is wrong
+//	too_long       the signature is valid for longer than the verifier allows
 //	unknown_key    the directory could not be read or has no such key
 //	bad_signature  the signature does not match the request and the key
-//	replayed       its nonce was already used
+//	replayed       the nonce of the signature was already used
 type Reason string
 
 // The codes of [Reason].
@@ -48,7 +48,7 @@ func (e *VerifyError) Error() string {
 	return fmt.Sprintf("identity: %s: %s", e.Reason, e.Detail)
 }
 
-// Unverified reports whether the verifier could not decide: then the request should be treated as unsigned, and not as a forgery
+// Unverified reports whether the verifier was unable to decide. Then the request should be treated as unsigned, and not as a forgery
 // (httpsig-protocol-01 appendix C.1).
 func (e *VerifyError) Unverified() bool { return e.Reason == reasonUnsigned || e.Reason == reasonKey }
 
@@ -58,13 +58,13 @@ func refuse(r Reason, format string, args ...any) error {
 
 // Verified is an accepted signature.
 type Verified struct {
-	Agent   string // the Signature-Agent that the signature covers: the origin of the request
+	Agent   string // the Signature-Agent covered by the signature, which says whose request it is
 	KeyID   string
 	Label   string
 	Nonce   string // "" if there is none
 	Created time.Time
 	Expires time.Time
-	Covered []string // component identifiers in their signed form
+	Covered []string // identifiers of the covered components, as signed
 }
 
 // Defaults of a [Verifier].
@@ -76,8 +76,8 @@ const (
 // Verifier checks signed requests (RFC 9421 section 3.2, httpsig-protocol-01 section 5.4). It is safe for
 // concurrent use when Keys is.
 type Verifier struct {
-	// Keys returns the key with an ID from the directory at agent, and an error if there is none or the directory could not be read. A key
-	// belongs to one agent: it must not return keys of another agent. agent is untrusted text from the client. Required.
+	// Keys returns the key with an ID from the directory at agent, or an error if there is none or the directory could not be read. A key
+	// belongs to one agent: Keys must not return keys of another agent. agent is untrusted text from the client. Required.
 	Keys func(agent, keyID string) (PublicKey, error)
 	// Nonces detects repeated signatures. nil: replays are not detected.
 	Nonces *Nonces
@@ -86,10 +86,10 @@ type Verifier struct {
 	Skew        time.Duration // tolerated clock skew. 0: 30 seconds
 }
 
-// maxSignatures limits the signatures of a request that are checked.
+// maxSignatures limits the number of signatures of a request that are checked.
 const maxSignatures = 4
 
-// Verify returns the first valid signature of the request. The error is a *[VerifyError] about the last signature checked.
+// Verify returns the first valid signature of the request. The error is a *[VerifyError] about the last signature that was checked.
 func (v *Verifier) Verify(m Message, now time.Time) (*Verified, error) {
 	inputs, signatures, agents, err := v.fields(&m)
 	if err != nil {
@@ -117,7 +117,7 @@ func (v *Verifier) Verify(m Message, now time.Time) (*Verified, error) {
 	return nil, err
 }
 
-// fields reads the three fields.
+// fields parses the three fields of a signed request.
 func (v *Verifier) fields(m *Message) (inputs, signatures, agents *httpsfv.Dictionary, err error) {
 	if m.Scheme != "https" {
 		return nil, nil, nil, refuse(reasonInsecure, "a signature in clear text can be replayed by anybody on the way")
@@ -136,7 +136,7 @@ func (v *Verifier) fields(m *Message) (inputs, signatures, agents *httpsfv.Dicti
 	return inputs, signatures, agents, err
 }
 
-// one checks one signature: first its parameters, then its validity, finally whether it is new.
+// one checks one signature: first its parameters, then whether it is valid, finally whether it is new.
 func (v *Verifier) one(m *Message, label string, l httpsfv.InnerList, signatures, agents *httpsfv.Dictionary, now time.Time) (*Verified, error) {
 	sig, err := bytesItem(signatures, label)
 	if err != nil {
@@ -193,7 +193,7 @@ func timeParam(p *httpsfv.Params, name string) (time.Time, error) {
 	return time.Unix(s, 0).UTC(), nil
 }
 
-// components records the covered components, one of which must identify the site.
+// components records the covered components. One of them must identify the site.
 func (g *Verified) components(l httpsfv.InnerList) error {
 	named := false
 	for _, it := range l.Items {
@@ -210,8 +210,8 @@ func (g *Verified) components(l httpsfv.InnerList) error {
 	return nil
 }
 
-// agent finds the Signature-Agent that the signature covers: the one with its label, or the only one (in the draft's own test vectors
-// label and key differ).
+// agent finds the Signature-Agent that the signature covers: the one with the signature's label or, if there is only one, that one: in the
+// test vectors of the draft, label and key are different.
 func (g *Verified) agent(l httpsfv.InnerList, agents *httpsfv.Dictionary) error {
 	var keys []string
 	for _, it := range l.Items {
@@ -249,8 +249,8 @@ func orDefault(d, def time.Duration) time.Duration {
 	return d
 }
 
-// times checks created and expires. Clock skew makes a signature appear to be from the future, or expired on arrival; the detail contains
-// the difference.
+// times checks created and expires. If clocks differ, a signature may appear to be from the future, or expired on arrival; the error's
+// detail has the difference.
 func (v *Verifier) times(g *Verified, now time.Time) error {
 	limit := orDefault(v.MaxLifetime, defaultMaxLifetime)
 	switch {
@@ -266,7 +266,7 @@ func (v *Verifier) times(g *Verified, now time.Time) error {
 	return nil
 }
 
-// check verifies the signature with the published key of the agent.
+// check verifies the signature with the key that the agent has published.
 func (v *Verifier) check(m *Message, l httpsfv.InnerList, g *Verified, sig []byte, now time.Time) error {
 	base, err := signatureBase(l, m)
 	if err != nil {
@@ -286,8 +286,8 @@ func (v *Verifier) check(m *Message, l httpsfv.InnerList, g *Verified, sig []byt
 	return nil
 }
 
-// Nonces records used signatures until they expire. Its size is limited: when it is full of signatures that are still valid, further ones
-// are refused rather than accepted unchecked. It is safe for concurrent use.
+// Nonces records used signatures until they expire. Its size is limited: when it is full of signatures that are still valid, it refuses
+// others rather than let them pass unchecked. It is safe for concurrent use.
 type Nonces struct {
 	mu    sync.Mutex
 	max   int
@@ -302,8 +302,8 @@ func NewNonces(limit int) *Nonces {
 	return &Nonces{max: max(limit, 1), used: map[nonceKey]time.Time{}}
 }
 
-// use records a signature, and returns false if it was used before or there is no room. To make room, it removes signatures that expired
-// before the given time.
+// use records a signature. It returns false if the signature was used before or there is no room. To make room, it removes signatures that
+// expired before the time expired.
 func (n *Nonces) use(g *Verified, expired time.Time) bool {
 	if g.Nonce == "" || len(g.Nonce) > maxNonce {
 		return false
@@ -327,7 +327,7 @@ func (n *Nonces) use(g *Verified, expired time.Time) bool {
 	return true
 }
 
-// forget removes signatures that expired before a time. It visits all of them, so it is called only when some can be removed.
+// forget removes signatures that expired before a time. It visits all signatures, so it is called only when some can be removed.
 func (n *Nonces) forget(expired time.Time) {
 	first := time.Time{}
 	for k, e := range n.used {
