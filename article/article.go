@@ -5,11 +5,11 @@
 //	fmt.Println(a.Markdown())
 //
 // The main text is a part of the page's tree, without navigation, advertisements, comments and links to other texts. [Article.Text] and
-// [Article.Markdown] write it. It loses formulas, comments of readers, captions outside of the text, videos, and forms.
+// [Article.Markdown] return it as text. Formulas, comments of readers, captions outside of the text, videos, and forms are lost.
 //
-// A page is cut into blocks, and a model of two stages of decision trees judges each block: by its length, links and punctuation, by the
-// elements and classes around it, by its neighbours, and by its distance from the title and from the densest part of the page. The comment
-// in model.go describes the training data and how to train it again.
+// A page is cut into blocks, and each block is judged by a model of two stages of decision trees. The model uses the block's length, links
+// and punctuation, the elements and classes around it, its neighbours, and its distance from the title and from the densest part of the
+// page. The comment in model.go describes the training data and how to train the model again.
 //
 // The result depends only on the bytes of the page. Time and memory are linear in its size, whatever it contains. Functions may be called
 // concurrently; an Article must not be used by several goroutines at the same time.
@@ -29,16 +29,16 @@ import (
 
 // Article is the main text of a page, with the page's metadata. Missing strings are "".
 type Article struct {
-	Title     string // without the name of the site
+	Title     string // title without the name of the site
 	Byline    string // names of the authors, separated by ", "
-	Published string // as in RFC 3339: a date, or a time with its zone if both are known
+	Published string // date in the form of RFC 3339, or time with its zone if both are known
 	Modified  string // in the same form
 	Site      string // name of the site
 	Licence   string // SPDX identifier, or else the URL or text that the page states
 	Language  string // declared language tag; the text may be in another language
-	Words     int    // words of the main text; in scripts without spaces, each letter counts
+	Words     int    // number of words in the main text; in scripts without spaces, each letter counts
 
-	// Tree is the main text: the innermost element of the page that contains all of it, without other content. It is nil for a page
+	// Tree is the main text: the innermost element of the page that contains all of it, with other content removed. It is nil for a page
 	// without text.
 	Tree *html.Node
 
@@ -49,8 +49,7 @@ type Article struct {
 }
 
 // Read extracts the main text of a page in HTML, which should be UTF-8: invalid bytes are replaced. address is the page's URL; "" leaves
-// relative URLs unchanged. The error is from [extract.Tree], for a page whose tree would be too large or too deep, or means that the
-// address is invalid.
+// relative URLs unchanged. The error is that of [extract.Tree] for a tree that is too large or too deep, or means that address is invalid.
 func Read(page []byte, address string) (*Article, error) {
 	if !utf8.Valid(page) {
 		page = bytes.ToValidUTF8(page, []byte("\uFFFD"))
@@ -62,7 +61,7 @@ func Read(page []byte, address string) (*Article, error) {
 	return fromTree(tree, address)
 }
 
-// fromTree extracts the main text from the tree of a page. It takes over the tree and changes it.
+// fromTree extracts the main text from the tree of a page, and changes the tree.
 func fromTree(tree *html.Node, address string) (*Article, error) {
 	a := &Article{}
 	if address != "" {
@@ -79,8 +78,8 @@ func fromTree(tree *html.Node, address string) (*Article, error) {
 	return a, nil
 }
 
-// Whole returns all text of a tree as an Article, which takes over and changes the tree: it leaves out only scripts and the like. It is
-// for documents that consist of text, such as the chapters of a book. The error means that the address is invalid.
+// Whole returns all text of a tree as an Article, except scripts and the like. It changes the tree, which becomes part of the Article. It
+// is meant for documents that consist only of text, such as the chapters of a book. The error means that address is invalid.
 func Whole(tree *html.Node, address string) (*Article, error) {
 	a := &Article{Data: &schema.Page{}}
 	if address != "" {
@@ -100,7 +99,7 @@ func Whole(tree *html.Node, address string) (*Article, error) {
 	return a, nil
 }
 
-// resolve makes a URL of the page absolute. It returns "" if the URL leads to no other place, or runs a script.
+// resolve makes a URL of the page absolute. It returns "" for a place on the same page, and for the schemes javascript and data.
 func (a *Article) resolve(ref string) string {
 	ref = strings.TrimSpace(ref)
 	if ref == "" || strings.HasPrefix(ref, "#") {

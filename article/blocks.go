@@ -11,48 +11,48 @@ import (
 
 // block is a run of text between two borders of block elements, for example a paragraph, a list item or a menu entry.
 type block struct {
-	nodes []*html.Node // its text nodes, in order
-	box   int          // index of the innermost block element around it
+	nodes []*html.Node // text nodes of the block, in order
+	box   int          // index of the innermost block element around the block
 	traits
 
 	chars, linked  int // letters and digits, and those in links; letters of scripts without spaces count for several
 	words          int
-	stops, commas  int  // punctuation
-	upper, digits  int  // letters and digits of these kinds
-	ends           bool // the last character ends a sentence
-	bold           int  // letters in bold or emphasised text
+	stops, commas  int  // numbers of punctuation marks
+	upper, digits  int  // numbers of upper-case letters and of digits
+	ends           bool // whether the last character ends a sentence
+	bold           int  // number of letters in bold or emphasised text
 	hash           uint64
-	titled, summed bool    // repeats the page's title or its description
-	again          int     // number of blocks of the page with the same text
-	copied         bool    // an earlier block has the same text
-	heads          int     // first-level headings so far
-	after          classes // classes of elements that began before it on the page
-	stated         float32 // share of it that is in an articleBody of the page's structured data
+	titled, summed bool    // whether it repeats the page's title or description
+	again          int     // number of other blocks of the page with the same text
+	copied         bool    // whether an earlier block has the same text
+	heads          int     // number of first-level headings up to the block
+	after          classes // classes of elements that began before the block on the page
+	stated         float32 // share of the text that is in an articleBody of the page's structured data
 }
 
 // box is a block element of the page.
 type box struct {
-	parent      int // index; -1 for the outermost box
+	parent      int // index of the parent; -1 for the outermost box
 	el          *html.Node
 	depth       int
-	chars       int // of all blocks inside
+	chars       int // characters of all blocks inside
 	linked      int
-	prose       int // letters of sentence-like blocks inside
+	prose       int // letters of the blocks inside that look like sentences
 	blocks      int
-	first, last int     // blocks inside: from first up to, but not including, last
-	says        classes // of this element
+	first, last int     // indexes of the blocks inside: from first to last-1
+	says        classes // meaning of the class and id of the element
 }
 
-// traits describe the elements around a text.
+// traits describe the elements that contain a text.
 type traits struct {
-	in    elements // kinds of elements
-	near  classes  // of the innermost element with a class or id
-	outer classes  // of the next such element around it
-	far   classes  // of all elements
-	named int      // elements since the innermost with a class that means content
+	in    elements // kinds of these elements
+	near  classes  // meaning of the innermost element with a class or id
+	outer classes  // meaning of the next element with a class or id around that
+	far   classes  // meanings of all these elements
+	named int      // number of elements inside the innermost one whose class means content
 }
 
-// elements is a set of kinds of elements.
+// elements is a set of kinds of elements, such as paragraphs and lists.
 type elements uint32
 
 const (
@@ -90,7 +90,7 @@ var roleTraits = map[string]elements{
 	"complementary": inAside, "search": inForm, "dialog": inDialog, "alert": inDialog, "alertdialog": inDialog, "main": inMain, "article": inArticle,
 }
 
-// closest holds the kinds that end where a new element of the same kind begins.
+// closest holds the kinds of elements that end where a new element of the same kind begins.
 const closest = inP | inLi | inHeading | inCaption
 
 // maxBlocks limits the blocks of a page. Later text is not part of the article.
@@ -101,23 +101,23 @@ type segmenter struct {
 	blocks []block
 	boxes  []box
 	images []picture
-	names  map[string]classes // meanings of class names on the page
-	seams  int                // line breaks since the last text
-	cut    bool               // the next text begins a block
-	space  bool               // the text so far ends in white space
-	full   bool               // there are maxBlocks blocks
-	heads  int                // H1 elements so far
-	met    classes            // classes so far
+	names  map[string]classes // meanings of class names on the page, by name
+	seams  int                // number of line breaks since the last text
+	cut    bool               // whether the next text begins a block
+	space  bool               // whether the text so far ends in white space
+	full   bool               // whether there are maxBlocks blocks
+	heads  int                // number of H1 elements so far
+	met    classes            // classes met so far
 }
 
 // picture is an image with an alternative text.
 type picture struct {
 	node *html.Node
 	box  int
-	next int // number of the block after it
+	next int // index of the block after the picture
 }
 
-// segment cuts a tree into blocks and computes sums for the elements around them.
+// segment cuts a tree into blocks, and computes sums for the elements that contain them.
 func segment(tree *html.Node) *segmenter {
 	s := &segmenter{names: map[string]classes{}, cut: true}
 	s.boxes = append(s.boxes, box{parent: -1, el: tree})
@@ -172,7 +172,7 @@ func (s *segmenter) element(n *html.Node, in int, t traits, linked bool, bold in
 	s.boxes[id].last = len(s.blocks)
 }
 
-// enter adds the traits of an element.
+// enter adds the traits of an element to t, and returns the meaning of its classes.
 func (s *segmenter) enter(n *html.Node, t *traits) (says classes) {
 	if e := elementTraits[n.DataAtom]; e != 0 {
 		if e&closest != 0 {
@@ -222,7 +222,7 @@ func (s *segmenter) enter(n *html.Node, t *traits) (says classes) {
 	return says
 }
 
-// silent reports whether the text in an element is not visible as text of the page.
+// silent reports whether text in an element of this kind is not visible as text of the page.
 func silent(a atom.Atom) bool {
 	switch a {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Svg, atom.Math,
@@ -232,7 +232,7 @@ func silent(a atom.Atom) bool {
 	return false
 }
 
-// text adds a text node to the open block, or begins one.
+// text adds a text node to the open block, or begins a new block.
 func (s *segmenter) text(n *html.Node, in int, t traits, linked bool, bold int) {
 	if s.full || blank(n.Data) {
 		s.space = true
@@ -253,7 +253,7 @@ func (s *segmenter) text(n *html.Node, in int, t traits, linked bool, bold int) 
 	}
 }
 
-// blank reports whether a text shows nothing.
+// blank reports whether a text has no visible characters.
 func blank(s string) bool {
 	for _, r := range s {
 		if !unicode.IsSpace(r) && r != '\u200b' && r != '\ufeff' && r != '\u200c' && r != '\u200d' {
@@ -263,7 +263,7 @@ func blank(s string) bool {
 	return true
 }
 
-// add counts a character.
+// add counts a character in the sums of the block.
 func (b *block) add(r rune, space, linked bool, bold int) (isSpace bool) {
 	weight := 1
 	switch {
@@ -283,7 +283,7 @@ func (b *block) add(r rune, space, linked bool, bold int) (isSpace bool) {
 		b.ends = false
 		return false
 	case r == '"' || r == '\'' || r == '”' || r == '’' || r == ')' || r == '»' || r == '」':
-		return false // other characters after the end of a sentence do not change it
+		return false // other characters do not change whether a sentence has ended
 	case r < utf8.RuneSelf:
 		b.ends = false
 		return false
@@ -308,7 +308,7 @@ func (b *block) add(r rune, space, linked bool, bold int) (isSpace bool) {
 	return false
 }
 
-// FNV-1a over the letters of a block.
+// Constants of the hash FNV-1a, for hashes of text.
 const (
 	offset = 14695981039346656037
 	prime  = 1099511628211
@@ -319,7 +319,7 @@ func (b *block) prosaic() bool {
 	return b.chars >= 60 && b.linked*3 < b.chars && b.stops+b.commas > 0
 }
 
-// sum computes the sums of the boxes, and finds blocks with the same text.
+// sum computes the sums of the boxes, and finds blocks that have the same text.
 func (s *segmenter) sum() {
 	s.boxes[0].last = len(s.blocks)
 	seen := map[uint64]int{}
@@ -350,7 +350,7 @@ func (s *segmenter) sum() {
 // repeats reports whether the block is a long text that occurred earlier on the page.
 func (b *block) repeats() bool { return b.copied && b.chars > 100 }
 
-// content returns the text of the block, where the page's line breaks are blanks.
+// content returns the text of the block. Line breaks of the page become blanks.
 func (b *block) content() string {
 	var s strings.Builder
 	for _, n := range b.nodes {
@@ -362,8 +362,8 @@ func (b *block) content() string {
 	return s.String()
 }
 
-// shingles yields the hashes of the runs of four words in a text, or of all words if there are fewer. A letter of a
-// script without spaces counts as a word.
+// shingles yields a hash for every four successive words of a text, or one for all words if there are fewer. In a script without spaces,
+// each letter counts as a word.
 func (b *block) shingles(yield func(uint64)) {
 	var last [4]uint64
 	n, word := 0, uint64(0)
@@ -413,7 +413,7 @@ func (b *block) shingles(yield func(uint64)) {
 	}
 }
 
-// share returns the share of a text's shingles that are in a set.
+// share returns the fraction of the block's shingles that are in a set.
 func (b *block) share(set map[uint64]bool) float32 {
 	in, all := 0, 0
 	b.shingles(func(h uint64) {
@@ -435,8 +435,8 @@ func attr(n *html.Node, name string) string {
 	return ""
 }
 
-// breaks reports whether an element is a block: those of which the HTML Standard says so (section 15.3.3, Flow
-// content), and parts of tables and lists.
+// breaks reports whether an element is a block: an element that the HTML Standard displays as one (section 15.3.3, Flow content), or a part
+// of a table or list.
 func breaks(element atom.Atom) bool {
 	switch element {
 	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Caption, atom.Center, atom.Dd, atom.Details, atom.Dialog,

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// choose returns the blocks that belong to the main text: those that the model prefers, without long ones that repeat earlier text. If it
-// prefers none, it chooses the block with the highest score.
+// choose returns which blocks belong to the main text: those that the model prefers, except long blocks that repeat earlier text. If the
+// model prefers none, it is the block with the highest score.
 func (p *page) choose() []bool { return p.chooseBy(p.judge(standard())) }
 
 func (p *page) chooseBy(score []float32) []bool {
@@ -36,11 +36,11 @@ func (p *page) chooseBy(score []float32) []bool {
 	return keep
 }
 
-// dated reports whether a block is nothing but a TIME element.
+// dated reports whether a block consists only of a TIME element.
 func (b *block) dated() bool { return len(b.nodes) == 1 && b.nodes[0].Parent.DataAtom == atom.Time }
 
-// cut removes everything from the tree except the blocks to keep and the images among them, and returns the innermost element that
-// contains them; nil if nothing is kept.
+// cut removes everything from the tree except the blocks to keep and the images among them. It returns the innermost element that contains
+// them; nil if nothing is kept.
 func (p *page) cut(tree *html.Node, keep []bool) *html.Node {
 	kept := map[*html.Node]bool{}
 	boxes := make([]bool, len(p.boxes))
@@ -75,7 +75,7 @@ func (p *page) cut(tree *html.Node, keep []bool) *html.Node {
 	return tree
 }
 
-// prune removes content without blocks to keep, and reports whether n has any. Cells of a table stay in their row.
+// prune removes content that has no blocks to keep, and reports whether n has any to keep. Cells of a table stay in their row.
 func prune(n *html.Node, kept map[*html.Node]bool) (some bool) {
 	switch {
 	case n.Type == html.TextNode:
@@ -107,12 +107,12 @@ func prune(n *html.Node, kept map[*html.Node]bool) (some bool) {
 	return some
 }
 
-// isInline reports whether a node shows text in the same line as its siblings.
+// isInline reports whether a node is displayed in the same line as its siblings.
 func isInline(n *html.Node) bool {
 	return n != nil && (n.Type == html.TextNode && !blank(n.Data) || n.Type == html.ElementNode && !breaks(n.DataAtom) && hasText(n))
 }
 
-// pruneCode removes preformatted text as a whole or not at all, because blanks between its elements matter.
+// pruneCode keeps preformatted text as a whole or removes it, because blanks between its elements matter. It reports whether it is kept.
 func pruneCode(pre *html.Node, kept map[*html.Node]bool) (some bool) {
 	var gone []*html.Node
 	for n := range pre.Descendants() {
@@ -127,17 +127,17 @@ func pruneCode(pre *html.Node, kept map[*html.Node]bool) (some bool) {
 	return some
 }
 
-// quiet reports whether a node has no content and only affects the layout around it.
+// quiet reports whether a node has no content, and only affects the layout around it.
 func quiet(n *html.Node) bool {
 	return n.Type == html.TextNode && blank(n.Data) || n.DataAtom == atom.Br || n.DataAtom == atom.Hr || isTask(n)
 }
 
-// isTask reports whether n says whether an item of a list is done.
+// isTask reports whether n is the checkbox of an item in a task list.
 func isTask(n *html.Node) bool {
 	return n.DataAtom == atom.Input && strings.EqualFold(attr(n, "type"), "checkbox") && n.Parent.DataAtom == atom.Li
 }
 
-// onlyChild returns the only child of n, not counting quiet nodes; nil if it has several or none.
+// onlyChild returns the only child of n; nil if n has several children or none. Quiet nodes do not count.
 func onlyChild(n *html.Node) (only *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if quiet(c) || c.Type == html.DoctypeNode || c.Type == html.CommentNode {
@@ -151,7 +151,7 @@ func onlyChild(n *html.Node) (only *html.Node) {
 	return only
 }
 
-// frame reports whether an element only structures the page, so that the tree may begin inside it.
+// frame reports whether an element only structures the page. Then the tree may begin with a child of it.
 func frame(a atom.Atom) bool {
 	switch a {
 	case atom.Html, atom.Body, atom.Div, atom.Section, atom.Main, atom.Article, atom.Form, atom.Center, atom.Span:

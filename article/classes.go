@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// classes is a set of meanings of classes and ids.
+// classes is a set of meanings that the names of classes and ids have.
 type classes uint32
 
 const (
@@ -28,8 +28,8 @@ const (
 	saysLegal
 )
 
-// classWords maps parts of classes and ids to their meaning. They are names that page templates commonly use. "=" marks parts that must be
-// a whole word of the name.
+// classWords maps parts of class names and ids to their meaning. They are parts that page templates commonly use. "=" means that the part
+// must be a whole word of the name.
 var classWords = []struct {
 	means classes
 	words []string
@@ -55,7 +55,7 @@ var classWords = []struct {
 	{saysLegal, []string{"copyright", "disclaimer", "legal", "terms", "privacy", "correction", "footnote", "=print", "=source"}},
 }
 
-// wordIndex finds the words of classWords: whole words of a name, and parts by their first byte.
+// wordIndex finds the entries of classWords: whole words by name, and parts by their first byte.
 type wordIndex struct {
 	whole map[string]classes
 	parts [256][]part
@@ -82,7 +82,7 @@ var classIndex = sync.OnceValue(func() *wordIndex {
 	return x
 })
 
-// meaning returns the meaning of a class or id.
+// meaning returns the meaning of the name of a class or id.
 func meaning(name string) (m classes) {
 	x := classIndex()
 	name = strings.ToLower(name)

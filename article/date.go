@@ -17,7 +17,7 @@ var layouts = []struct {
 	{"January 2, 2006", time.DateOnly}, {"Jan 2, 2006", time.DateOnly}, {"2 January 2006", time.DateOnly}, {"2 Jan 2006", time.DateOnly},
 }
 
-// firstDate returns the first valid date of the texts, as in RFC 3339. A time without a zone is reduced to its date.
+// firstDate returns the first valid date among the texts, in the form of RFC 3339. Of a time without a zone, it returns only the date.
 func firstDate(texts ...string) string {
 	for _, s := range texts {
 		s = strings.TrimSpace(s)

@@ -11,22 +11,22 @@ import (
 	"github.com/amble-crawler/amble/schema"
 )
 
-// page holds the features of a page, from which the model classifies its blocks.
+// page holds the data about a page from which the features of its blocks are computed.
 type page struct {
-	asked  *html.Node // the table that inData examined last, cached because that takes time linear in its elements
-	isData bool       // it is a table of data
+	asked  *html.Node // table that inData has examined last, cached because the time is linear in the table's elements
+	isData bool       // whether asked is a data table
 
 	*segmenter
-	head       int       // block of the heading that repeats the title; -1 if there is none
-	main       int       // the box with the most text
-	frame      box       // the largest element around main without other content
-	begin, end int       // first and last block of text in it; -1: none
-	fromMain   []int     // by box: steps up to an element that contains main, or -1 inside main
+	head       int       // index of the block of the heading that repeats the title; -1 if there is none
+	main       int       // index of the box with the most text
+	frame      box       // largest element around main without other content
+	begin, end int       // first and last block of text in main; -1: none
+	fromMain   []int     // by box: steps up to an element that contains main; -1 inside main
 	fromHead   []int     // by box: steps up to an element that contains head
-	demoted    []classes // by box: classes of it and its ancestors that mark it as not part of the text
+	demoted    []classes // by box: classes of the box and its ancestors that mark it as not part of the text
 }
 
-// newPage cuts a tree into blocks and collects the data about them.
+// newPage cuts a tree into blocks, and collects data about them.
 func newPage(tree *html.Node, data *schema.Page) *page {
 	tidy(tree)
 	s := segment(tree)
@@ -40,7 +40,7 @@ func newPage(tree *html.Node, data *schema.Page) *page {
 	return p
 }
 
-// compare finds blocks that repeat the page's title, description or text.
+// compare finds blocks that repeat the page's title, its description, or the text in its structured data.
 func (p *page) compare(tree *html.Node, data *schema.Page) {
 	title := letters(titleElement(tree) + " " + data.Property("og:title") + " " + data.Property("twitter:title"))
 	summary := letters(data.Property("og:description", "twitter:description", "dc.description"))
@@ -67,7 +67,7 @@ func (p *page) compare(tree *html.Node, data *schema.Page) {
 	}
 }
 
-// letters returns the letters and digits of a text in lower case, of long texts only the beginning.
+// letters returns the letters and digits of a text, in lower case. Of a long text it uses only the beginning.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -77,7 +77,7 @@ func letters(s string) string {
 	}, s[:min(len(s), 4000)])
 }
 
-// demote finds content that its class marks as not part of the text, unless it contains the title or much of the page's prose.
+// demote marks content that a class shows not to be part of the text, unless it contains the title or much of the page's prose.
 func (p *page) demote() {
 	p.demoted = make([]classes, len(p.boxes))
 	p.fromHead = make([]int, len(p.boxes))
@@ -100,7 +100,7 @@ func (p *page) demote() {
 	}
 }
 
-// locate finds the element with the most text directly in it, with weighted blocks, and its first and last blocks.
+// locate finds the element that directly contains the most text, with weighted blocks, and the first and last block of text in it.
 func (p *page) locate(weight func(int) float32) {
 	own := make([]float32, len(p.boxes))
 	for i := range p.blocks {
@@ -108,7 +108,7 @@ func (p *page) locate(weight func(int) float32) {
 		plain := float32(b.chars - b.linked)
 		w := weight(i) * plain * plain / float32(max(1, b.chars))
 		own[b.box] += w
-		if up := p.boxes[b.box].parent; up >= 0 { // text in a P counts for the parent
+		if up := p.boxes[b.box].parent; up >= 0 { // text of a P also counts for its parent
 			own[up] += w
 			if up = p.boxes[up].parent; up >= 0 {
 				own[up] += w / 2
@@ -164,7 +164,7 @@ func yes(b bool) float32 {
 	return 0
 }
 
-// features appends the features of block i for the first stage.
+// features appends the first stage's features of block i.
 func (p *page) features(f []float32, i int) []float32 {
 	b := &p.blocks[i]
 	f = append(f,
@@ -175,7 +175,7 @@ func (p *page) features(f []float32, i int) []float32 {
 	for _, mask := range []elements{inP, inLi, inHeading, inTable, inQuote | inPre, inCaption | inFigure, inNav, inAside, inFooter, inHeader, inForm, inArticle, inMain, inHidden, inDl, inBody} {
 		f = append(f, yes(b.in&mask != 0))
 	}
-	for m := saysContent; m <= saysLegal; m <<= 1 { // 3: innermost, 2: next, 1: any
+	for m := saysContent; m <= saysLegal; m <<= 1 { // 3: the innermost element has meaning m, 2: the next one has it, 1: any
 		f = append(f, 2*yes(b.near&m != 0)+yes(b.outer&m != 0)+yes(b.far&m != 0))
 	}
 	for _, m := range []classes{saysComment, saysRelated, saysShare, saysPromo, saysSidebar, saysFooter, saysNav, saysList, saysCaption, saysContent} {
@@ -183,7 +183,7 @@ func (p *page) features(f []float32, i int) []float32 {
 	}
 	f = append(f, float32(bits.OnesCount32(uint32(b.far&^saysContent))))
 	f = p.place(f, i)
-	// its surroundings
+	// the elements around the block
 	at := b.box
 	for range 5 {
 		x := &p.boxes[at]
@@ -205,14 +205,14 @@ func (p *page) features(f []float32, i int) []float32 {
 	return f
 }
 
-// place appends the position of block i relative to main.
+// place appends the position of block i in relation to main.
 func (p *page) place(f []float32, i int) []float32 {
 	b := &p.blocks[i]
 	return append(f, ratio(i, len(p.blocks)), ratio(i-p.begin, p.end-p.begin+1), float32(max(-20, min(20, i-p.begin))), float32(max(-20, min(20, i-p.end))),
 		float32(p.fromMain[b.box]), yes(p.head >= 0), float32(max(-20, min(20, i-p.head))), float32(p.boxes[b.box].depth-p.boxes[p.main].depth))
 }
 
-// context appends the additional features for the second stage: the first stage's confidence in the blocks around block i.
+// context appends the second stage's additional features of block i: the first stage's confidence in the blocks around it.
 func (p *page) context(f []float32, i int, first, means []float32) []float32 {
 	for step := -3; step <= 3; step++ {
 		if j := i + step; j >= 0 && j < len(first) {
@@ -232,11 +232,11 @@ func (p *page) context(f []float32, i int, first, means []float32) []float32 {
 	return f
 }
 
-// means returns the mean confidence by box.
+// means returns the mean confidence in the blocks of each box.
 func (p *page) means(first []float32) []float32 {
 	sum := make([]float32, len(p.boxes))
 	for i := range p.blocks {
-		sum[p.blocks[i].box] += float32(first[i] * float32(p.blocks[i].chars)) // rounded: no fused multiply-add
+		sum[p.blocks[i].box] += float32(first[i] * float32(p.blocks[i].chars)) // the conversion prevents a fused multiply-add
 	}
 	for i := len(p.boxes) - 1; i > 0; i-- {
 		sum[p.boxes[i].parent] += sum[i]

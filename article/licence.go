@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// licence returns the SPDX identifier of the first licence that has one, otherwise the first licence as stated.
+// licence returns the SPDX identifier of the first licence that has one; if none has, the first licence as stated.
 func licence(links []string, others ...string) string {
 	first := ""
 	for _, s := range append(links, others...) {
@@ -26,7 +26,7 @@ var (
 	spdxPage  = regexp.MustCompile(`(?i)^https?://spdx\.org/licenses/([A-Za-z0-9.+-]+?)(?:\.html)?$`)
 )
 
-// licenceAddresses are URLs of further text licences, without scheme and "www.".
+// licenceAddresses maps URLs of more licences for texts, without scheme and "www.", to SPDX identifiers.
 var licenceAddresses = map[string]string{
 	"creativecommons.org/publicdomain/zero/1.0": "CC0-1.0", "creativecommons.org/publicdomain/mark/1.0": "CC-PDM-1.0",
 	"opensource.org/licenses/mit": "MIT", "opensource.org/license/mit": "MIT", "apache.org/licenses/license-2.0": "Apache-2.0", "apache.org/licenses/license-2.0.html": "Apache-2.0",
@@ -35,8 +35,8 @@ var licenceAddresses = map[string]string{
 	"nationalarchives.gov.uk/doc/open-government-licence/version/3": "OGL-UK-3.0",
 }
 
-// spdx returns the SPDX identifier of a licence, given its URL or short name. It is "" for licences of single jurisdictions, only some of
-// which have an identifier.
+// spdx returns the SPDX identifier of a licence, given its URL or short name. It returns "" for licences of single jurisdictions: only some
+// of these have an identifier.
 func spdx(s string) string {
 	if m := ccAddress.FindStringSubmatch(s); m != nil {
 		return "CC-" + strings.ToUpper(m[1]) + "-" + m[2]

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Markdown returns the main text as CommonMark 0.31 with GitHub's tables, task lists and strikethrough. Text is escaped, so that it
-// contains only the page's markup. Lists and quotations nested more than eight deep are written at the eighth level. Time and output
-// length are linear in the size of the tree.
+// Markdown returns the main text as CommonMark 0.31 with GitHub's tables, task lists and strikethrough. Text is escaped, so all markup in
+// the result comes from the page's elements. Lists and quotations that are nested more than eight deep are written as if eight deep. Time
+// and output length are linear in the size of the tree.
 func (a *Article) Markdown() string {
 	if a.Tree == nil {
 		return ""
@@ -24,34 +24,34 @@ func (a *Article) Markdown() string {
 	return w.out.String()
 }
 
-// maxNesting limits the open lists and quotations, because every line repeats the marks of all its containers.
+// maxNesting limits how many lists and quotations are open, because every line repeats the marks of all that contain it.
 const maxNesting = 8
 
 const quoteMark = "> "
 
-// mdWriter writes Markdown. Inline text is collected in line until a block ends.
+// mdWriter writes Markdown. It collects inline text in line until a block ends.
 type mdWriter struct {
-	resolve func(ref string) string // makes a URL absolute; "" for one that is not a link
+	resolve func(ref string) string // makes a URL absolute; returns "" if it is no link
 	out     strings.Builder
 	levels  []*mdLevel // open lists and quotations, outermost first
-	rule    bool       // a thematic break precedes the next block
+	rule    bool       // whether a thematic break precedes the next block
 
 	line   strings.Builder
-	gap    bool     // white space precedes the next letter
-	broke  bool     // a line break precedes the next letter
-	marks  []mdMark // open emphasis and links
+	gap    bool     // whether white space precedes the next letter
+	broke  bool     // whether a line break precedes the next letter
+	marks  []mdMark // marks of open emphasis and links
 	ends   []string // end marks that are not written yet
-	due    int      // number of last marks that are not written yet
-	cell   bool     // the line is a cell of a table
-	keeps  bool     // the line is a heading, which ends with its element
-	linked bool     // the text is inside a link
+	due    int      // number of marks, the last ones, that are not written yet
+	cell   bool     // whether the line is a cell of a table
+	keeps  bool     // whether the line is a heading, which ends only with its element
+	linked bool     // whether the text is inside a link
 }
 
-// mdLevel is a list item or a quotation.
+// mdLevel is a list item or a quotation that is open.
 type mdLevel struct {
 	first, rest string // prefixes of the first line and of further lines
 	begun       bool
-	tight       bool // no empty line before it
+	tight       bool // no empty line comes before it
 }
 
 func (w *mdWriter) node(n *html.Node) {
@@ -63,7 +63,7 @@ func (w *mdWriter) node(n *html.Node) {
 		w.gap = true
 		w.inside(n)
 		w.gap = true
-	case n.DataAtom == atom.Br && w.broke && !w.keeps: // an empty line
+	case n.DataAtom == atom.Br && w.broke && !w.keeps: // the second break makes an empty line
 		w.flush()
 	case n.DataAtom == atom.Br:
 		w.broke, w.gap = !w.cell, true
@@ -123,7 +123,8 @@ func (w *mdWriter) block(n *html.Node) {
 	w.flush()
 }
 
-// list writes a list. Content outside of an item is a separate block. Items are separated by empty lines if one has several blocks.
+// list writes a list. Content that is not in an item becomes a separate block. Items are separated by empty lines if one has several
+// blocks.
 func (w *mdWriter) list(n *html.Node) {
 	number := 0
 	if start, err := strconv.Atoi(attr(n, "start")); err == nil && start > 0 && start < 1e6 {
@@ -149,7 +150,7 @@ func (w *mdWriter) list(n *html.Node) {
 	}
 }
 
-// loose reports whether an item of a list has several blocks besides lists.
+// loose reports whether an item of a list has several blocks, not counting lists.
 func loose(list *html.Node) bool {
 	for item := list.FirstChild; item != nil; item = item.NextSibling {
 		blocks, inline := 0, false
@@ -177,7 +178,7 @@ func isList(a atom.Atom) bool {
 	return a == atom.Ul || a == atom.Ol || a == atom.Menu || a == atom.Dir
 }
 
-// task writes the checkbox of a task at the beginning of an item.
+// task writes the checkbox of a task list at the beginning of an item.
 func (w *mdWriter) task(n *html.Node) {
 	if n.Parent == nil || !isTask(n) || w.line.Len() > 0 || w.cell {
 		return
@@ -191,7 +192,7 @@ func (w *mdWriter) task(n *html.Node) {
 	w.gap = true
 }
 
-// within writes the content of an element one level deeper.
+// within writes the content of an element at the deeper level l.
 func (w *mdWriter) within(l *mdLevel, n *html.Node) {
 	w.flush()
 	if len(w.levels) >= maxNesting {
@@ -205,7 +206,7 @@ func (w *mdWriter) within(l *mdLevel, n *html.Node) {
 	w.levels = w.levels[:len(w.levels)-1]
 }
 
-// pre writes text unchanged, in a fence longer than any in it.
+// pre writes text unchanged, between fences that are longer than any run of backticks in it.
 func (w *mdWriter) pre(n *html.Node) {
 	text := strings.Trim(rawText(n), "\n")
 	if strings.TrimSpace(text) == "" {
@@ -215,7 +216,7 @@ func (w *mdWriter) pre(n *html.Node) {
 	w.lines(append(append([]string{fence + codeLanguage(n)}, strings.Split(text, "\n")...), fence)...)
 }
 
-// fenceFor returns a run of backticks longer than any in the text.
+// fenceFor returns a run of backticks that is longer than any in the text.
 func fenceFor(text string, least int) string {
 	longest, run := least-1, 0
 	for i := range len(text) {
@@ -231,7 +232,8 @@ var languageClass = regexp.MustCompile(`(?:^|\s)(?:(?:language|lang|highlight-so
 
 var languageName = regexp.MustCompile(`^[A-Za-z0-9+#]{1,20}$`)
 
-// codeLanguage returns the language in the class of a PRE element, of the CODE element in it, or of one of the two elements around it.
+// codeLanguage returns the language that is named in the class of a PRE element, of the CODE element in it, or of one of the two elements
+// around it.
 func codeLanguage(n *html.Node) string {
 	inner := n.FirstChild
 	for inner != nil && inner.DataAtom != atom.Code {
@@ -256,7 +258,7 @@ func codeLanguage(n *html.Node) string {
 	return ""
 }
 
-// rawText returns the text in an element, unchanged; BR is a line feed.
+// rawText returns the text in an element, unchanged. BR becomes a line feed.
 func rawText(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {
@@ -290,7 +292,7 @@ func (w *mdWriter) code(n *html.Node) {
 	w.line.WriteString(fence + text + fence)
 }
 
-// link writes a link, or its content alone if it leads nowhere or is no inline text.
+// link writes a link. If it leads nowhere, or contains a block, only its content is written.
 func (w *mdWriter) link(n *html.Node) {
 	to := w.resolve(attr(n, "href"))
 	if to == "" || w.linked || containsBlock(n) {
@@ -302,7 +304,7 @@ func (w *mdWriter) link(n *html.Node) {
 	w.linked = false
 }
 
-// containsBlock reports whether a block element is in n.
+// containsBlock reports whether n contains a block element.
 func containsBlock(n *html.Node) bool {
 	for d := range n.Descendants() {
 		if d.Type == html.ElementNode && breaks(d.DataAtom) {
@@ -312,7 +314,7 @@ func containsBlock(n *html.Node) bool {
 	return false
 }
 
-// image writes an image that has an alternative text.
+// image writes an image, if it has an alternative text.
 func (w *mdWriter) image(n *html.Node) {
 	alt := strings.Join(strings.Fields(attr(n, "alt")), " ")
 	to := w.resolve(imageAddress(n))
@@ -323,7 +325,7 @@ func (w *mdWriter) image(n *html.Node) {
 	w.line.WriteString("![" + escapeText(alt) + "](" + destination(to) + ")")
 }
 
-// imageAddress returns the URL of an image, even if a script would load it.
+// imageAddress returns the URL of an image, even of one that a script would load.
 func imageAddress(n *html.Node) string {
 	for _, name := range []string{"src", "data-src", "data-original", "data-lazy-src"} {
 		if v := strings.TrimSpace(attr(n, name)); v != "" && !strings.HasPrefix(v, "data:") {
@@ -343,10 +345,10 @@ var emphasis = map[atom.Atom]string{
 	atom.Del: "~~", atom.S: "~~", atom.Strike: "~~",
 }
 
-// mdMark is a pair of marks around inline text. It is empty for emphasis inside emphasis of the same kind.
+// mdMark is a pair of marks around inline text. Both are "" for emphasis inside of emphasis of the same kind.
 type mdMark struct{ before, after string }
 
-// between writes an element between marks, which are placed next to its text. It omits them if there is no text.
+// between writes an element between marks, which are placed directly next to its text. Without text, the marks are omitted.
 func (w *mdWriter) between(n *html.Node, m mdMark) {
 	if slices.Contains(w.marks, m) {
 		m = mdMark{}
@@ -356,7 +358,7 @@ func (w *mdWriter) between(n *html.Node, m mdMark) {
 	depth := len(w.marks)
 	w.inside(n)
 	if len(w.marks) != depth {
-		return // a block inside has ended it, and all marks
+		return // a block inside has ended the element and its marks
 	}
 	if w.due > 0 {
 		w.due--
@@ -366,9 +368,9 @@ func (w *mdWriter) between(n *html.Node, m mdMark) {
 	w.marks = w.marks[:depth-1]
 }
 
-// text adds a text to the line, with white space collapsed and markup escaped.
+// text adds a text to the line. It collapses white space and escapes markup.
 func (w *mdWriter) text(s string) {
-	s = strings.ToValidUTF8(s, "\uFFFD") // makes the length of each letter equal in input and output
+	s = strings.ToValidUTF8(s, "\uFFFD") // so that each letter has the same length in input and output
 	before := ' '
 	for i, r := range s {
 		if unicode.IsSpace(r) {
@@ -387,7 +389,7 @@ func (w *mdWriter) text(s string) {
 	}
 }
 
-// escaped reports whether a character would be markup.
+// escaped reports whether a character would count as markup and must be escaped.
 func escaped(r, before rune, after string) bool {
 	switch r {
 	case '\\', '`', '*', '[', ']', '<':
@@ -428,10 +430,10 @@ func firstRune(s string) rune {
 	return ' '
 }
 
-// begin writes what precedes the next letter: white space, line end, marks of emphasis.
+// begin writes what must precede the next letter: white space, a line end, marks of emphasis.
 func (w *mdWriter) begin() {
 	due := w.marks[len(w.marks)-w.due:]
-	for !w.gap && !w.broke && len(due) > 0 && len(w.ends) > 0 && due[0].before == w.ends[len(w.ends)-1] { // continue the emphasis
+	for !w.gap && !w.broke && len(due) > 0 && len(w.ends) > 0 && due[0].before == w.ends[len(w.ends)-1] { // the emphasis continues
 		due, w.ends = due[1:], w.ends[:len(w.ends)-1]
 	}
 	w.end()
@@ -449,7 +451,7 @@ func (w *mdWriter) begin() {
 	w.due = 0
 }
 
-// end writes end marks.
+// end writes the end marks that are due.
 func (w *mdWriter) end() {
 	for _, mark := range w.ends {
 		w.line.WriteString(mark)
@@ -457,7 +459,7 @@ func (w *mdWriter) end() {
 	w.ends = w.ends[:0]
 }
 
-// take ends the line and returns it, with emphasis closed.
+// take ends the line and returns it, after closing all emphasis.
 func (w *mdWriter) take() string {
 	w.end()
 	for i := len(w.marks) - w.due - 1; i >= 0; i-- {
@@ -469,7 +471,7 @@ func (w *mdWriter) take() string {
 	return text
 }
 
-// flush writes the collected line as a paragraph.
+// flush writes the collected line as a paragraph, if it is not empty.
 func (w *mdWriter) flush() {
 	text := w.take()
 	if text == "" {
@@ -479,16 +481,16 @@ func (w *mdWriter) flush() {
 	for i, l := range lines {
 		lines[i] = escapeStart(l)
 		if i < len(lines)-1 {
-			lines[i] += "\\" // a hard line break
+			lines[i] += "\\" // makes a hard line break
 		}
 	}
 	w.lines(lines...)
 }
 
-// lineStart matches the start of a line that would be something other than a paragraph.
+// lineStart matches the start of a line that would make it something other than a paragraph.
 var lineStart = regexp.MustCompile(`^(#{1,6}|[-+]|[0-9]{1,9}[.)])( |$)|^(>|~~~|=+$|-+$)`)
 
-// escapeStart makes a line a paragraph, whatever it begins with.
+// escapeStart escapes the start of a line, if necessary, so that the line is a paragraph.
 func escapeStart(line string) string {
 	at := lineStart.FindStringSubmatchIndex(line)
 	switch {
@@ -500,7 +502,7 @@ func escapeStart(line string) string {
 	return "\\" + line
 }
 
-// lines writes a block, each line after the marks of its containers.
+// lines writes a block. Each line begins with the marks of the lists and quotations around it.
 func (w *mdWriter) lines(lines ...string) {
 	if w.rule {
 		w.rule = false
@@ -528,7 +530,7 @@ func (w *mdWriter) tight() bool {
 	return false
 }
 
-// prefix returns the marks of a line. The first line of a level takes the level's mark.
+// prefix returns the marks at the beginning of a line. The first line of a level gets the level's own mark.
 func (w *mdWriter) prefix(begin bool) string {
 	var b strings.Builder
 	for _, l := range w.levels {

@@ -17,7 +17,7 @@ var articleTypes = []string{
 	"BackgroundNewsArticle", "TechArticle", "ScholarlyArticle", "SocialMediaPosting", "LiveBlogPosting", "Report", "Recipe", "HowTo", "Review", "WebPage",
 }
 
-// describe reads the page's statements about its text, before the tree is cut.
+// describe reads what the page states about its text. It must be called before the tree is cut.
 func (a *Article) describe(tree *html.Node, p *page) {
 	items := a.Data.Find(articleTypes...)
 	slices.SortStableFunc(items, func(x, y *schema.Item) int { return cmp.Compare(kindOf(x), kindOf(y)) })
@@ -46,7 +46,7 @@ func (a *Article) describe(tree *html.Node, p *page) {
 	a.Language = cmp.Or(m.language, m.metas["content-language"], stated("inLanguage"), a.Data.Property("dc.language", "dcterms.language"), strings.ReplaceAll(a.Data.Property("og:locale"), "_", "-"))
 }
 
-// kindOf sorts items about the page after those about the text.
+// kindOf returns a number for sorting: items about the text come before items about the page.
 func kindOf(it *schema.Item) int {
 	if it.Is("WebPage") {
 		return 1
@@ -54,10 +54,10 @@ func kindOf(it *schema.Item) int {
 	return 0
 }
 
-// maxMeta limits the length of a statement, in bytes.
+// maxMeta limits the length of a metadata value, in bytes.
 const maxMeta = 1 << 10
 
-// clean collapses white space and drops text that is too long for a statement.
+// clean collapses white space. It returns "" for text that is too long for metadata.
 func clean(s string) string {
 	if len(s) > maxMeta {
 		return ""
@@ -65,7 +65,7 @@ func clean(s string) string {
 	return strings.Join(strings.Fields(html.UnescapeString(s)), " ")
 }
 
-// withoutSite removes the name of the site from the end of a title, as in "Herons | Birds of the week".
+// withoutSite removes the name of the site from the end of a title, such as "Herons | Birds of the week".
 func (a *Article) withoutSite(title string) string {
 	for _, mark := range []string{" | ", " - ", " – ", " — ", " :: ", " · ", " « ", " » "} {
 		if i := strings.LastIndex(title, mark); i > 0 && a.Site != "" && strings.EqualFold(title[i+len(mark):], a.Site) {
@@ -75,7 +75,7 @@ func (a *Article) withoutSite(title string) string {
 	return title
 }
 
-// authors returns the names of the authors in the items.
+// authors returns the names of the authors that the items state.
 func authors(items []*schema.Item) string {
 	for _, it := range items {
 		var names []string
@@ -105,16 +105,16 @@ func name(s string) string {
 	return s
 }
 
-// marks holds statements in elements and attributes.
+// marks holds metadata found in elements and attributes.
 type marks struct {
-	metas    map[string]string // the first META element with each name
+	metas    map[string]string // contents of the first META element with each name
 	language string
-	time     string   // the first publication time in the body
-	byline   string   // the first name marked as an author
+	time     string   // first publication time in the body
+	byline   string   // first name that is marked as an author
 	licences []string // URLs and texts of links with rel=license
 }
 
-// readMarks collects the statements in a tree.
+// readMarks collects the metadata in a tree.
 func readMarks(tree *html.Node) marks {
 	m := marks{metas: map[string]string{}}
 	for n := range tree.Descendants() {
@@ -161,7 +161,7 @@ func isByline(n *html.Node) bool {
 	return false
 }
 
-// nearText returns the text in an element if it is as short as a name.
+// nearText returns the text in an element if it is short enough for a name.
 func nearText(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// model.txt holds two forests of boosted decision trees, one tree a line: the number of the feature and the threshold of each inner node,
-// then the values of the leaves. They were trained on the 181 pages of the public article extraction benchmark (MIT licence), labelled
-// with the share of each block that is in the article; on the 861 pages of the comparison of go-trafilatura (Apache licence), with the
-// texts that it names; and on the pages in testdata. To train them again:
+// model.txt holds two forests of boosted decision trees. Each line is a tree: the feature's number and the threshold of each inner node,
+// then the values of the leaves. They were trained on the 181 pages of the public article extraction benchmark (MIT licence), labelled with
+// the share of each block that is in the article; on the 861 pages of the comparison of go-trafilatura (Apache licence), with the texts
+// that it names; and on the pages in testdata. To train them again:
 //
 //	go test ./article -run Learn -args -eval DIR -segments DIR -model model.txt
 //
@@ -24,7 +24,7 @@ var modelText string
 
 const treeDepth = 4
 
-// forest is a sum of trees.
+// forest is a model whose result is the sum of its trees.
 type forest struct {
 	bias  float32
 	trees []tree
@@ -44,7 +44,7 @@ func (f *forest) score(x []float32) float32 {
 		t := &f.trees[i]
 		n := 0
 		for range treeDepth {
-			more := math.Float32bits(t.threshold[n]-x[t.feature[n]]) >> 31 // the sign bit avoids a branch, half of which would be mispredicted
+			more := math.Float32bits(t.threshold[n]-x[t.feature[n]]) >> 31 // the sign bit avoids a branch, which would be mispredicted half the time
 			n = 2*n + 1 + int(more)
 		}
 		s += t.value[n-len(t.feature)]
@@ -52,16 +52,16 @@ func (f *forest) score(x []float32) float32 {
 	return s
 }
 
-// confidence maps log-odds to a number from 0 to 1. It is linear, because logarithms differ between machines in the last bit.
+// confidence maps log-odds to a number from 0 to 1. It is linear, because logarithms differ in the last bit from machine to machine.
 func confidence(score float32) float32 { return max(0, min(1, score/8+0.5)) }
 
-// model holds the two stages.
+// model holds the forests of the two stages.
 type model [2]forest
 
 var standard = sync.OnceValue(func() *model {
 	m, err := parseModel(modelText)
 	if err != nil {
-		panic("article: model.txt is damaged: " + err.Error()) // a test ensures that it is valid
+		panic("article: model.txt is damaged: " + err.Error()) // a test ensures that the file is valid
 	}
 	return m
 })
@@ -122,7 +122,7 @@ func (m *model) String() string {
 	return b.String()
 }
 
-// first returns the first stage's confidence in each block by its features, and looks for the main element again by it.
+// first returns the first stage's confidence in each block, from the blocks' features. With it, it locates the main element again.
 func (p *page) first(f *forest, inner [][]float32) []float32 {
 	conf := make([]float32, len(p.blocks))
 	for i := range p.blocks {
@@ -134,9 +134,9 @@ func (p *page) first(f *forest, inner [][]float32) []float32 {
 	return conf
 }
 
-// judge returns the second stage's log-odds of each block. Comments of readers and advertisements are never part of the text.
+// judge returns the second stage's log-odds of each block. Comments of readers and advertisements never belong to the text.
 func (p *page) judge(m *model) []float32 {
-	const room = 192 // for the features of a block, including its context
+	const room = 192 // maximum number of features of a block, with its context
 	inner, all := make([][]float32, len(p.blocks)), make([]float32, room*len(p.blocks))
 	for i := range inner {
 		inner[i] = p.features(all[i*room:i*room:(i+1)*room], i)
@@ -156,17 +156,17 @@ func (p *page) judge(m *model) []float32 {
 	return score
 }
 
-// fillGaps keeps code, data tables and lists that follow the main text in its frame, with the few lines that lead to them; headings
-// between two kept blocks; and, near code or a table, prose, but no links to copy the code. The model was trained on news, which have
-// hardly any of these.
+// fillGaps keeps more blocks in the frame of the main text: code, data tables and lists that follow the text, with the few lines that lead
+// to them; headings between two kept blocks; and, near code or a table, prose. It removes links to copy code. It is needed because the
+// model was trained on news, which have hardly any of these.
 func (p *page) fillGaps(score []float32) {
-	const lead = 3 // maximum number of blocks between the text and what follows
+	const lead = 3 // maximum number of blocks between kept blocks
 	p.findFrame()
 	technical := false
 	for i := p.frame.first; i < p.frame.last && !technical; i++ {
 		technical = p.within(i) && (p.blocks[i].in&inPre != 0 || p.inData(p.blocks[i].box))
 	}
-	last := p.head // the last kept block, or the heading before all
+	last := p.head // last kept block; at first, the heading that repeats the title
 	for i := range p.blocks {
 		b := &p.blocks[i]
 		switch solid := b.in&inPre != 0 && p.plain(i) || p.inData(b.box); {
@@ -197,12 +197,12 @@ func (p *page) fillGaps(score []float32) {
 	}
 }
 
-// isLabel reports whether a block consists of a few words with a link, such as a link to copy the code below it.
+// isLabel reports whether a block consists of a few words, mostly in a link, such as a link to copy the code below it.
 func (p *page) isLabel(i int) bool {
 	return !p.plain(i) && p.blocks[i].chars <= 20 && p.blocks[i].in&(inPre|inLi|inTable|inDl) == 0
 }
 
-// findFrame finds the largest element around main that contains nothing but the text and few links.
+// findFrame finds the largest element around main that contains only the text and few links.
 func (p *page) findFrame() {
 	p.frame = p.boxes[p.main]
 	for p.frame.parent >= 0 {
@@ -222,20 +222,20 @@ func (p *page) findFrame() {
 	}
 }
 
-// beside reports whether a block is in an element beside the text.
+// beside reports whether a block is in an element that is beside the text, such as navigation.
 func (p *page) beside(i int) bool {
 	b, harmless := &p.blocks[i], saysContent|saysList|saysTitle|saysTags|saysPopup
 	if b.in&inTable != 0 {
-		harmless |= saysHeader // for example "top" for the alignment of a cell
+		harmless |= saysHeader // "top", for example, aligns a cell
 	}
 	return b.in&(inNav|inAside|inFooter|inForm|inHidden|inDialog) != 0 || b.in&inCaption != 0 && b.in&inTable == 0 ||
 		p.demoted[b.box]&^harmless != 0
 }
 
-// within reports whether a block is in the frame, and not beside the text.
+// within reports whether a block is in the frame but not beside the text.
 func (p *page) within(i int) bool { return p.frame.first <= i && i < p.frame.last && !p.beside(i) }
 
-// plain reports whether a block is not made of links.
+// plain reports whether less than half of a block is links.
 func (p *page) plain(i int) bool { return p.blocks[i].linked*2 < max(1, p.blocks[i].chars) }
 
 // introduced reports whether a list item follows a block that ends with a colon, or an item of the same list.
@@ -252,7 +252,7 @@ func (p *page) introduced(before int, item *block) bool {
 func (p *page) inData(box int) bool {
 	for ; box >= 0; box = p.boxes[box].parent {
 		if x := &p.boxes[box]; x.el.DataAtom == atom.Table {
-			if p.asked != x.el { // cached for all cells of a table
+			if p.asked != x.el { // the result is cached for all cells of a table
 				p.asked, p.isData = x.el, isData(x.el)
 			}
 			return x.linked*3 < x.chars && p.isData
@@ -261,8 +261,9 @@ func (p *page) inData(box int) bool {
 	return false
 }
 
-// evenTables gives all cells of a table with headings the same score, because half a table is useless: their mean, or a good score for a
-// table between blocks of the main text that does not consist of links. Tables that contain other tables are layout.
+// evenTables gives all cells of a table with headings the same score, because half a table is useless. The score is their mean. If the
+// table is between blocks of the main text and does not consist of links, the score is at least a good one. Tables that contain other
+// tables are layout.
 func (p *page) evenTables(score []float32) {
 	for i := range p.boxes {
 		x := &p.boxes[i]
@@ -280,7 +281,7 @@ func (p *page) evenTables(score []float32) {
 	}
 }
 
-// isData reports whether a table has headings and contains no other table.
+// isData reports whether a table has headings and contains no other tables.
 func isData(table *html.Node) (headed bool) {
 	for n := range table.Descendants() {
 		switch n.DataAtom {

@@ -5,9 +5,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Prune removes the blocks of the main text for which drop returns true, and updates the word count. A block is an element, such as a
-// paragraph or a list item, that contains no other block. Headings, tables and preformatted text stay. drop is called with the plain text
-// of each block, in page order.
+// Prune removes the blocks of the main text for which drop returns true, and updates the word count. A block is an element that contains no
+// other block, such as a paragraph or a list item. Headings, tables and preformatted text stay. drop is called with the plain text of each
+// block, in page order.
 func (a *Article) Prune(drop func(text string) bool) {
 	if a.Tree == nil {
 		return
@@ -17,7 +17,7 @@ func (a *Article) Prune(drop func(text string) bool) {
 	}
 }
 
-// dropBlocks removes blocks within an element, and elements that become empty, and reports whether there were any.
+// dropBlocks removes blocks within an element, and elements that become empty. It reports whether anything was removed.
 func (a *Article) dropBlocks(n *html.Node, drop func(string) bool) (some bool) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
@@ -43,7 +43,7 @@ func (a *Article) dropBlocks(n *html.Node, drop func(string) bool) (some bool) {
 	return some
 }
 
-// fixed reports whether Prune leaves an element alone.
+// fixed reports whether Prune leaves elements of this kind alone.
 func fixed(a atom.Atom) bool {
 	switch a {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Hgroup, atom.Table, atom.Pre, atom.Listing, atom.Xmp:

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// maxColumns limits the columns of a Markdown table. A wider table is written as blocks, because each row is padded.
+// maxColumns limits the columns of a Markdown table, because each row is padded. A wider table is written as blocks.
 const maxColumns = 64
 
-// gridOf returns the rows of a data table: nil where a cell spans. ok is false for a table that Markdown cannot express or that is only
-// layout: one column, blocks in its cells, or hardly any cells.
+// gridOf returns the rows of a data table, with nil for positions that a spanning cell covers. ok is false for a table that Markdown cannot
+// express, and for one that is only layout: with one column, blocks in its cells, or hardly any cells.
 func gridOf(table *html.Node) (rows [][]*html.Node, ok bool) {
 	width, cells := 0, 0
-	var down []int // by column: number of rows that a cell above still covers
+	var down []int // number of rows that a cell above still covers, by column
 	for _, tr := range rowsOf(table) {
 		var row []*html.Node
 		for c := tr.FirstChild; c != nil; c = c.NextSibling {
@@ -69,7 +69,7 @@ func rowsOf(table *html.Node) (rows []*html.Node) {
 	return rows
 }
 
-// simple reports whether a cell has at most one paragraph.
+// simple reports whether a cell contains at most one paragraph.
 func simple(cell *html.Node) bool {
 	paragraphs := 0
 	for d := range cell.Descendants() {
@@ -93,7 +93,7 @@ func span(cell *html.Node, name string) int {
 	return max(1, min(n, 1000))
 }
 
-// table writes a table. Its first row is the header if it consists of TH or is in THEAD; otherwise the header is empty.
+// table writes a table. The first row is its header if it consists of TH elements or is in a THEAD; otherwise the header is empty.
 func (w *mdWriter) table(table *html.Node, rows [][]*html.Node) {
 	for c := table.FirstChild; c != nil; c = c.NextSibling {
 		if c.DataAtom == atom.Caption {
@@ -136,7 +136,7 @@ func (w *mdWriter) table(table *html.Node, rows [][]*html.Node) {
 
 var alignStyle = regexp.MustCompile(`(?i)text-align\s*:\s*(left|right|center)`)
 
-// alignment returns the delimiter below the header of a column, with the alignment that all cells of the column have.
+// alignment returns the delimiter below the header of a column. It shows the alignment, if all cells of the column have the same.
 func alignment(rows [][]*html.Node, column int) string {
 	side, some := "", false
 	for _, row := range rows {

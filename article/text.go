@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Text returns the main text as plain text: an empty line separates paragraphs and other blocks, list items and table rows begin on new
-// lines, a tab separates cells, and preformatted text is unchanged. Images are left out.
+// Text returns the main text as plain text. An empty line separates paragraphs and other blocks, list items and table rows begin on new
+// lines, tabs separate cells, and preformatted text is unchanged. Images are left out.
 func (a *Article) Text() string {
 	if a.Tree == nil {
 		return ""
@@ -23,8 +23,8 @@ func (a *Article) Text() string {
 // textWriter writes plain text.
 type textWriter struct {
 	out  strings.Builder
-	feed int  // line feeds before the next letter
-	gap  byte // a blank or a tab before the next letter
+	feed int  // number of line feeds before the next letter
+	gap  byte // blank or tab before the next letter
 }
 
 func (w *textWriter) node(n *html.Node, pre bool) {
@@ -56,12 +56,12 @@ func (w *textWriter) node(n *html.Node, pre bool) {
 	w.feed = max(w.feed, feeds)
 }
 
-// inCell reports whether an element is the content of a cell: its parent is one.
+// inCell reports whether the parent of an element is the cell of a table.
 func inCell(n *html.Node) bool {
 	return n.Parent != nil && (n.Parent.DataAtom == atom.Td || n.Parent.DataAtom == atom.Th)
 }
 
-// blank puts a blank before the next letter, unless there is a tab.
+// blank puts a blank before the next letter, unless a tab comes there.
 func (w *textWriter) blank() {
 	if w.gap == 0 {
 		w.gap = ' '
@@ -94,7 +94,7 @@ func (w *textWriter) text(s string, pre bool) {
 
 // countWords counts the words of a text. In scripts without spaces between words, each letter is one.
 func countWords(s string) (n int) {
-	open := false // the previous character belongs to a word
+	open := false // whether the previous character belongs to a word
 	for _, r := range s {
 		inside, spaceless := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9', false
 		if r >= utf8.RuneSelf {

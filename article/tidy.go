@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// tidy removes content that programs add to an author's text: links of headings to themselves, links to edit a section, and line numbers
-// of code.
+// tidy removes content that programs add to an author's text: links of headings to themselves, links for editing a section, and line
+// numbers of code.
 func tidy(n *html.Node) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
@@ -47,7 +47,7 @@ func hasClass(n *html.Node, names ...string) bool {
 	return false
 }
 
-// contains reports whether a character of the text in n is in a set.
+// contains reports whether the text in n has a character of a set.
 func contains(n *html.Node, set func(rune) bool) bool {
 	for d := range n.Descendants() {
 		if d.Type == html.TextNode && strings.ContainsFunc(d.Data, set) {

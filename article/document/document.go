@@ -7,9 +7,9 @@
 // and a goroutine cannot be stopped from outside. Programs that read untrusted files should use [Isolated], which reads each file in a
 // process with limits. EPUB and DOCX files are ZIP archives of XML; their unpacked size is limited.
 //
-// It loses pictures and text in them, formulas, footnotes of DOCX files, and line drawings. Running titles and page numbers of a PDF stay
-// in its text. Its paragraphs, headings and the blanks between words are inferred from the positions of letters. The text of a PDF is in
-// drawing order, which is nearly always the reading order.
+// These are lost: pictures and text in them, formulas, footnotes of DOCX files, and line drawings. Running titles and page numbers of a PDF
+// stay in its text. Paragraphs, headings and the blanks between words of a PDF are inferred from the positions of letters. The text of a
+// PDF is in the order in which it is drawn, which nearly always is the reading order.
 //
 // Functions may be called concurrently.
 package document
@@ -37,10 +37,10 @@ const (
 	DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 )
 
-// Reads reports whether documents of a media type are read. It is without parameters and in lower case.
+// Reads reports whether documents of a media type can be read. The media type must be in lower case, without parameters.
 func Reads(mediaType string) bool { return mediaType == PDF || mediaType == EPUB || mediaType == DOCX }
 
-// Type returns the media type of a file according to its first bytes, "" if it is not supported.
+// Type returns the media type that the first bytes of a file show, "" if it is not supported.
 func Type(body []byte) string {
 	head := string(body[:min(len(body), 1024)])
 	switch {
@@ -56,7 +56,7 @@ func Type(body []byte) string {
 	return ""
 }
 
-// Limits of a document. Content that exceeds them is left out, and Document.Cut says so.
+// Limits of a document. Content beyond them is left out, which Document.Cut describes.
 const (
 	maxPages = 10_000
 	maxLinks = 10_000
@@ -66,9 +66,9 @@ const (
 // Document is the text of a file with its metadata. Missing strings are "".
 type Document struct {
 	Title    string   `json:"title,omitempty"`
-	Author   string   `json:"author,omitempty"`   // names, separated by ", "
+	Author   string   `json:"author,omitempty"`   // names of the authors, separated by ", "
 	Language string   `json:"language,omitempty"` // declared language tag
-	Modified string   `json:"modified,omitempty"` // as in RFC 3339
+	Modified string   `json:"modified,omitempty"` // in the form of RFC 3339
 	Pages    []string `json:"pages"`              // text as HTML: one per page of a PDF, per chapter of an EPUB, or one for a whole DOCX
 	Links    []string `json:"links,omitempty"`    // absolute URLs of the document's links, each once
 	Cut      string   `json:"cut,omitempty"`      // description of content that was left out; "" if there is none
@@ -81,11 +81,11 @@ type Reader interface {
 	Read(ctx context.Context, body []byte, mediaType string) (*Document, error)
 }
 
-// ErrNotRead is returned for files that are not documents of their type, are encrypted with a password, or are broken.
+// ErrNotRead is returned for a file that is not a document of the given type, is encrypted with a password, or is broken.
 var ErrNotRead = errors.New("document: the file cannot be read")
 
-// Read reads a document of a media type in this process. The limits of [Isolated] do not apply: see the package comment. It checks the
-// context periodically. The error is [ErrNotRead] or the context's.
+// Read reads a document of a media type in this process, without the limits of [Isolated]: see the package comment. It checks the context
+// periodically. The error is [ErrNotRead] or the context's.
 func Read(ctx context.Context, body []byte, mediaType string) (d *Document, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -109,7 +109,7 @@ func Read(ctx context.Context, body []byte, mediaType string) (d *Document, err 
 	return d, nil
 }
 
-// firstFrame returns the location of a panic.
+// firstFrame returns the source location of a panic.
 func firstFrame(stack []byte) string {
 	_, after, _ := strings.Cut(string(stack), "panic(")
 	lines := strings.SplitN(after, "\n", 5)
@@ -120,7 +120,7 @@ func firstFrame(stack []byte) string {
 	return place
 }
 
-// add adds a page, up to the limit of the document.
+// add adds a page, and reports whether the document has room for it.
 func (d *Document) add(page string) (ok bool) {
 	switch {
 	case len(d.Pages) >= maxPages:
@@ -134,7 +134,7 @@ func (d *Document) add(page string) (ok bool) {
 	return false
 }
 
-// link adds a URL, unless it is known or not on the web.
+// link adds a URL, unless it is known or is no web address.
 func (d *Document) link(address string, known map[string]bool) bool {
 	address = strings.TrimSpace(address)
 	scheme, _, _ := strings.Cut(strings.ToLower(address), "://")
@@ -152,7 +152,7 @@ func (d *Document) link(address string, known map[string]bool) bool {
 	return true
 }
 
-// Article returns the text as an article: all pages in order. address is the URL of the document, and may be "". The error is from
+// Article returns the text of all pages, in order, as an article. address is the URL of the document; it may be "". The error is from
 // [article.Whole].
 func (d *Document) Article(address string) (*article.Article, error) {
 	root := &html.Node{Type: html.ElementNode, DataAtom: atom.Main, Data: "main"}
@@ -177,7 +177,7 @@ func (d *Document) Article(address string) (*article.Article, error) {
 	return a, nil
 }
 
-// find returns the first element of a kind in a tree, or the tree itself.
+// find returns the first element of a kind in a tree; the whole tree if there is none.
 func find(tree *html.Node, a atom.Atom) *html.Node {
 	for n := range tree.Descendants() {
 		if n.DataAtom == a {
@@ -189,13 +189,13 @@ func find(tree *html.Node, a atom.Atom) *html.Node {
 
 // Articles reads the texts of documents for an export: see text.Options.
 type Articles struct {
-	Reader Reader // such as an Isolated
+	Reader Reader // for example an Isolated
 }
 
-// Reads reports whether documents of a media type are read.
+// Reads reports whether documents of a media type can be read.
 func (Articles) Reads(mediaType string) bool { return Reads(mediaType) }
 
-// Article returns the text of a document from an address.
+// Article returns the text of a document; address is its URL.
 func (a Articles) Article(ctx context.Context, body []byte, mediaType, address string) (*article.Article, error) {
 	d, err := a.Reader.Read(ctx, body, mediaType)
 	if err != nil {
@@ -206,13 +206,13 @@ func (a Articles) Article(ctx context.Context, body []byte, mediaType, address s
 
 // Links finds the links of documents for a crawl: see crawler.Config.Documents.
 type Links struct {
-	Reader Reader // such as an Isolated
+	Reader Reader // for example an Isolated
 }
 
-// Reads reports whether documents of a media type are read.
+// Reads reports whether documents of a media type can be read.
 func (Links) Reads(mediaType string) bool { return Reads(mediaType) }
 
-// Extract returns title and links of a document. If it cannot be read, or was received only in part, there are none.
+// Extract returns the title and the links of a document. It returns neither if the document cannot be read, or was not received completely.
 func (l Links) Extract(p *fetcher.Page) (*extract.Document, error) {
 	if p.Truncated != "" {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// readDOCX reads a DOCX file (ISO 29500): its main part, which has no pages.
+// readDOCX reads a DOCX file (ISO 29500): the text of its main part, as a single page.
 func (d *Document) readDOCX(ctx context.Context, body []byte) error {
 	a, err := openArchive(body)
 	if err != nil {
@@ -59,17 +59,17 @@ func (d *Document) readDOCX(ctx context.Context, body []byte) error {
 type wordReader struct {
 	doc     *Document
 	targets map[string]string // targets of relationships, by ID
-	known   map[string]bool   // URLs of links found
+	known   map[string]bool   // URLs of the links found so far
 
 	out    strings.Builder
-	inline strings.Builder // of the open paragraph
+	inline strings.Builder // text of the open paragraph
 	inText bool
-	style  string // of the open paragraph
-	level  int    // of the open paragraph in a list; 0: in none
+	style  string // style of the open paragraph
+	level  int    // list level of the open paragraph; 0: not in a list
 	open   int    // number of open lists
 	linked bool
 	tables int // number of open tables
-	skip   int // depth in elements that are skipped: deleted text, alternatives
+	skip   int // number of open elements that are skipped, such as deleted text
 }
 
 func (w *wordReader) start(e xml.StartElement) {
@@ -159,12 +159,12 @@ func (w *wordReader) paragraph() {
 	case heading && len(level) == 1 && level[0] >= '1' && level[0] <= '6':
 		tag = "h" + level
 	}
-	if w.out.WriteString("<" + tag + ">" + text); w.level == 0 { // lists ends the items of lists
+	if w.out.WriteString("<" + tag + ">" + text); w.level == 0 { // method lists ends the items of lists
 		w.out.WriteString("</" + tag + ">\n")
 	}
 }
 
-// lists opens or closes lists until n are open. Inner lists are inside the preceding item.
+// lists opens or closes lists until n are open. An inner list is inside the item before it.
 func (w *wordReader) lists(n int) {
 	if w.open > 0 && n <= w.open {
 		w.out.WriteString("</li>")

@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/extract"
 )
 
-// readEPUB reads an EPUB file (EPUB 3.3): the chapters in the order of its package document.
+// readEPUB reads an EPUB file (EPUB 3.3): its chapters, in the order of its package document.
 func (d *Document) readEPUB(ctx context.Context, body []byte) error {
 	a, err := openArchive(body)
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *Document) readEPUB(ctx context.Context, body []byte) error {
 
 // chapters returns the names of the text files in a package document, in reading order.
 func chapters(data []byte) (names []string) {
-	files := map[string]string{} // by ID
+	files := map[string]string{} // names of files by ID
 	xmlTokens(data, func(t xml.Token) bool {
 		e, ok := t.(xml.StartElement)
 		switch {
@@ -90,7 +90,7 @@ func chapters(data []byte) (names []string) {
 // closed matches XML elements that are closed in their start tag, which HTML does not support.
 var closed = regexp.MustCompile(`<([A-Za-z][A-Za-z0-9:]*)((?:\s[^<>]*?)?)/>`)
 
-// chapter returns a chapter as HTML without scripts, and records links that lead out of the book.
+// chapter returns a chapter as HTML without scripts, and records its links that lead out of the book.
 func (d *Document) chapter(chapter []byte, known map[string]bool) (string, error) {
 	tree, err := extract.Tree(bytes.ToValidUTF8(closed.ReplaceAll(chapter, []byte("<$1$2></$1>")), []byte("\uFFFD")))
 	if err != nil {

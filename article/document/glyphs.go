@@ -10,18 +10,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxCodes limits the codes of a font whose meaning or width is stored.
+// maxCodes limits the number of codes of a font whose letters or widths are stored.
 const maxCodes = 1 << 17
 
 // glyphs maps the codes of a font to letters and widths.
 type glyphs struct {
-	composite bool // codes have two bytes, unless lengths says otherwise
-	utf16     bool // codes are UTF-16
+	composite bool // codes have two bytes, unless lengths is set
+	utf16     bool // codes are text in UTF-16
 	lengths   [5]bool
-	letters   map[code]string  // from the ToUnicode map
-	simple    [256]string      // from the encoding
-	widths    map[code]float64 // in thousandths of the font size
-	width     float64          // of codes without an entry
+	letters   map[code]string  // letters by code, from the ToUnicode map
+	simple    [256]string      // letters by one-byte code, from the encoding
+	widths    map[code]float64 // widths by code, in thousandths of the font size
+	width     float64          // width of codes without an entry in widths
 }
 
 // code is a code of one to four bytes.
@@ -30,7 +30,7 @@ type code struct {
 	length uint8
 }
 
-// codeOf returns the code of at most four bytes.
+// codeOf returns the code in a string of at most four bytes.
 func codeOf(s string) (c code) {
 	for i := range len(s) {
 		c.value = c.value<<8 | uint32(s[i])
@@ -41,14 +41,14 @@ func codeOf(s string) (c code) {
 
 var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
 
-// piece is a drawn string: its text without surrounding blanks, and the positions where that begins and ends.
+// piece is a drawn string: its text without blanks at both ends, and the positions at which this text begins and ends.
 type piece struct {
 	text            string
 	from, to, width float64
 }
 
-// decode returns a string in a size and with spacing. Where widths are known, it leaves out surrounding blanks and very narrow ones: some
-// programs write blanks and undo their width, so that only distances show where words end.
+// decode returns the text of a string that is drawn with this font size and spacing. If widths are known, it leaves out blanks at both
+// ends, and very narrow blanks: some programs write blanks and undo their width, so that only distances show where words end.
 func (g *glyphs) decode(s string, size, letter, word float64) (p piece) {
 	var out strings.Builder
 	measured := len(g.widths) > 0
@@ -90,7 +90,7 @@ func (g *glyphs) decode(s string, size, letter, word float64) (p piece) {
 	return p
 }
 
-// length returns the number of bytes of the first code.
+// length returns the number of bytes of the first code in s.
 func (g *glyphs) length(s string) int {
 	if !g.composite {
 		return 1
@@ -101,7 +101,7 @@ func (g *glyphs) length(s string) int {
 	return min(2, len(s))
 }
 
-// glyphsOf returns the glyphs of a font. Each font is read once.
+// glyphsOf returns the glyphs of a font. It reads each font only once.
 func (f *pdfFile) glyphsOf(o types.Object) *glyphs {
 	ref, shared := o.(types.IndirectRef)
 	if g := f.fonts[ref]; shared && g != nil {
@@ -127,7 +127,7 @@ func (f *pdfFile) readFont(font types.Dict) *glyphs {
 	return g
 }
 
-// readSimple reads the encoding and the widths of a font whose codes are bytes.
+// readSimple reads the encoding and the widths of a font whose codes are single bytes.
 func (f *pdfFile) readSimple(g *glyphs, font types.Dict) {
 	descriptor := f.dict(font["FontDescriptor"])
 	unit := 1.0
@@ -170,7 +170,7 @@ func (f *pdfFile) readSimple(g *glyphs, font types.Dict) {
 	}
 }
 
-// builtin matches entries of the encoding of a Type 1 font program.
+// builtin matches entries in the encoding of a Type 1 font program.
 var builtin = regexp.MustCompile(`dup\s+(\d{1,3})\s*/([A-Za-z0-9._]+)\s+put`)
 
 // encode sets the letters of a base encoding.
@@ -187,17 +187,17 @@ func (g *glyphs) encode(base string, trueType bool) {
 		return
 	}
 	g.simple['\''], g.simple['`'] = "’", "‘"
-	for i, r := range []rune(standardHigh) { // starting at 0xA1
+	for i, r := range []rune(standardHigh) { // for the codes from 0xA1 on
 		if g.simple[0xA1+i] = string(r); r == '_' {
 			g.simple[0xA1+i] = ""
 		}
 	}
 }
 
-// standardHigh are the letters of the standard encoding from 0xA1 on (ISO 32000-1, annex D.2); _ means none.
+// standardHigh has the letters of the standard encoding from 0xA1 on (ISO 32000-1, annex D.2); _ means none.
 const standardHigh = "¡¢£⁄¥ƒ§¤'“«‹›ﬁﬂ_–†‡·_¶•‚„”»…‰_¿_`´ˆ˜¯˘˙¨_˚¸_˝˛ˇ—________________Æ_ª____ŁØŒº_____æ___ı__łøœß____"
 
-// readComposite reads the widths and the kind of codes of a composite font.
+// readComposite reads the widths of a composite font, and which kind of codes it has.
 func (f *pdfFile) readComposite(g *glyphs, font types.Dict) {
 	g.width = 1000
 	g.utf16 = strings.Contains(f.name(font["Encoding"]), "UCS2") || strings.Contains(f.name(font["Encoding"]), "UTF16")
@@ -235,7 +235,7 @@ func (f *pdfFile) readComposite(g *glyphs, font types.Dict) {
 	}
 }
 
-// readMap reads a map of codes to Unicode (ISO 32000-1, section 9.10.3).
+// readMap reads a map from codes to Unicode (ISO 32000-1, section 9.10.3).
 func (g *glyphs) readMap(m []byte) {
 	l := &lexer{data: m}
 	var args []any
@@ -271,7 +271,7 @@ func (g *glyphs) readMap(m []byte) {
 	}
 }
 
-// means records that the code from+by stands for a text in UTF-16.
+// means records that the code from, plus by, stands for a text in UTF-16.
 func (g *glyphs) means(from pdfString, by uint32, to string) {
 	if len(from) == 0 || len(from) > 4 || len(g.letters) >= maxCodes {
 		return
@@ -319,8 +319,8 @@ func decodeUTF16(s string) string {
 	return out.String()
 }
 
-// glyph returns the letters of a glyph's name, as in the Adobe Glyph List for Latin, Greek and Cyrillic. It supports names of the forms
-// uniXXXX and uXXXXX, and ignores a suffix after a dot.
+// glyph returns the letters for the name of a glyph, by the Adobe Glyph List for Latin, Greek and Cyrillic. It also supports names of the
+// forms uniXXXX and uXXXXX, and ignores a suffix after a dot.
 func glyph(name string) string {
 	name, _, _ = strings.Cut(name, ".")
 	if strings.Contains(name, "_") { // a ligature such as f_i
@@ -354,7 +354,7 @@ func glyph(name string) string {
 	return ""
 }
 
-// cyrillic returns the letter of a name such as afii10017.
+// cyrillic returns the letter for the digits of a name such as afii10017.
 func cyrillic(digits string) string {
 	n, err := strconv.Atoi(digits)
 	switch {
@@ -372,7 +372,7 @@ func cyrillic(digits string) string {
 	return ""
 }
 
-// after returns 1 if n is greater than limit, and else 0.
+// after returns 1 if n is greater than limit, otherwise 0.
 func after(n, limit int) int {
 	if n > limit {
 		return 1

@@ -18,17 +18,17 @@ import (
 	"time"
 )
 
-// Isolated reads each document in a separate process. A process that exceeds its limits is killed, and its document cannot be read. The
-// process has an empty environment, and reads and writes only its input and output. On Linux the kernel limits its memory, processor time
-// and open files; elsewhere it watches its memory itself.
+// Isolated reads each document in a separate process. A process that exceeds its limits is killed, and its document is not read. The
+// process has an empty environment, and uses only its input and output. On Linux the kernel limits its memory, processor time and open
+// files; elsewhere the process itself watches its memory.
 //
-// At most as many processes run at a time as there are processors. Its fields must not change after the first call of Read, which may be
-// called concurrently.
+// At most as many processes run at a time as the machine has processors. The fields must not change after the first call of Read. Read may
+// be called concurrently.
 type Isolated struct {
 	// Command is the program to start, with its arguments. It must call [Serve] with its standard input and output, and do nothing else. A
-	// program can start itself with an argument that says so.
+	// program can start itself, with an argument that selects this mode.
 	Command []string
-	MaxTime time.Duration // for each document, in real time. 0: 20 s
+	MaxTime time.Duration // limit for each document, in real time. 0: 20 s
 	// MaxMemory limits the memory of a process, in bytes; for small documents it needs some 20 MiB. 0: 512 MiB.
 	MaxMemory int64
 
@@ -36,13 +36,13 @@ type Isolated struct {
 	slots chan struct{}
 }
 
-// ErrLimit is returned for documents that needed more time or memory than an [Isolated] permits, or that crashed the process.
+// ErrLimit is returned for a document that needed more time or memory than an [Isolated] permits, or that made the process crash.
 var ErrLimit = errors.New("document: the file was given up")
 
 // maxAnswer limits the output of a process.
 const maxAnswer = 4 * maxText
 
-// request is the first line of a process's input; the document follows.
+// request is the first line of a process's input. The document follows it.
 type request struct {
 	Type   string `json:"type"`
 	Memory int64  `json:"memory"`
@@ -56,7 +56,7 @@ type answer struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Read reads a document in a separate process. The error is [ErrNotRead], [ErrLimit], the context's, or means that the command cannot be
+// Read reads a document in a separate process. The error is [ErrNotRead], [ErrLimit] or the context's, or means that Command cannot be
 // started.
 func (r *Isolated) Read(ctx context.Context, body []byte, mediaType string) (*Document, error) {
 	r.once.Do(func() { r.slots = make(chan struct{}, runtime.GOMAXPROCS(0)) })
@@ -111,7 +111,7 @@ func (r *Isolated) Read(ctx context.Context, body []byte, mediaType string) (*Do
 	return a.Document, nil
 }
 
-// capped is a buffer that ends its process when it is full. It has no ReadFrom, which would read beyond the limit.
+// capped is a buffer that ends its process when it is full. It must not have a method ReadFrom, which would read beyond the limit.
 type capped struct {
 	data bytes.Buffer
 	left int
@@ -126,8 +126,8 @@ func (c *capped) Write(p []byte) (int, error) {
 	return c.data.Write(p)
 }
 
-// Serve reads one document from in and writes the result to out, for [Isolated] in another process. It limits the memory and the processor
-// time of this process, so the process must end afterwards.
+// Serve reads one document from in and writes the result to out, for an [Isolated] in another process. It limits the memory and the
+// processor time of its own process, which must end afterwards.
 func Serve(in io.Reader, out io.Writer) error {
 	var q request
 	data, err := io.ReadAll(in)
@@ -139,7 +139,7 @@ func Serve(in io.Reader, out io.Writer) error {
 		return err
 	}
 	debug.SetMaxStack(64 << 20)
-	debug.SetMemoryLimit(q.Memory * 3 / 4) // collect before the limit is reached
+	debug.SetMemoryLimit(q.Memory * 3 / 4) // collect garbage before the limit is reached
 	if err := limitProcess(q.Memory, q.Time); err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(a)
 }
 
-// watchMemory ends the process when it uses more memory than it may, where the system does not.
+// watchMemory ends the process when it uses more memory than limit, on systems that do not limit it themselves.
 func watchMemory(limit uint64) {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	for range time.Tick(20 * time.Millisecond) {
@@ -163,5 +163,5 @@ func watchMemory(limit uint64) {
 	}
 }
 
-// exitMemory is the exit code of a process that exceeded its memory.
+// exitMemory is the exit code of a process that has exceeded its memory limit.
 const exitMemory = 3

@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// place is the position of text on a page in coordinates along and across its line, which are independent of the direction of the text.
+// place is a position of text on a page. Its coordinates are along and across the line, so they do not depend on the direction of the text.
 type place struct {
-	from, to float64 // along the line
-	base     float64 // across the line, increasing upwards
-	size     float64 // of the font as displayed
+	from, to float64 // coordinates along the line
+	base     float64 // coordinate across the line, increasing upwards
+	size     float64 // size of the font as displayed
 }
 
 // run is a piece of text as drawn.
@@ -28,13 +28,13 @@ type line struct {
 	text strings.Builder
 }
 
-// layout combines the runs of a page to lines, in drawing order.
+// layout combines the runs of a page into lines, in the order in which they are drawn.
 type layout struct {
 	lines []*line
 	turn  float64 // direction of the last run, in radians
 }
 
-// add adds the next run.
+// add adds the next run, which has the direction turn.
 func (l *layout) add(r run, turn float64) {
 	if r.text == "" || r.size <= 0 || math.IsNaN(r.from+r.to+r.base+r.size) || math.IsInf(r.from+r.to+r.base+r.size, 0) {
 		return
@@ -57,14 +57,14 @@ func (l *layout) add(r run, turn float64) {
 	if s := last.text.String(); s != "" && r.from-last.to > 0.14*min(r.size, last.size) && !strings.HasSuffix(s, " ") {
 		last.text.WriteByte(' ')
 	}
-	if r.size > last.size && strings.TrimSpace(r.text) != "" { // the mark of a note may come first
+	if r.size > last.size && strings.TrimSpace(r.text) != "" { // the small mark of a note may come first
 		last.size, last.base = r.size, r.base
 	}
 	last.text.WriteString(r.text)
 	last.to = max(last.to, r.to)
 }
 
-// bodySize returns the font size of most letters in the document.
+// bodySize returns the font size that most letters in the document have.
 func bodySize(pages []*layout) float64 {
 	letters := map[int]int{}
 	for _, p := range pages {
@@ -81,7 +81,7 @@ func bodySize(pages []*layout) float64 {
 	return float64(best) / 2
 }
 
-// html returns the page as paragraphs and headings. Lines whose letters are larger than those of the body by an eighth are headings.
+// html returns the page as paragraphs and headings. Lines are headings if their letters are larger than those of the body by an eighth.
 func (l *layout) html(body float64) string {
 	var out strings.Builder
 	leading := l.leading()
@@ -106,7 +106,7 @@ func (l *layout) html(body float64) string {
 	return out.String()
 }
 
-// leading returns the usual distance of lines, in sizes of their letters.
+// leading returns the usual distance between two lines, as a multiple of the font size.
 func (l *layout) leading() float64 {
 	var all []float64
 	for i := 1; i < len(l.lines); i++ {
@@ -121,14 +121,14 @@ func (l *layout) leading() float64 {
 	return max(all[len(all)/2], 0.9)
 }
 
-// follows reports whether a line continues the paragraph of the previous one: it is directly below, in letters of the same size, and not
+// follows reports whether line b continues the paragraph of line a: it is directly below, has letters of the same size, and is not
 // indented.
 func follows(a, b *line, leading float64) bool {
 	below := (a.base - b.base) / b.size
 	return below > 0 && below < 1.25*leading && math.Abs(a.size-b.size) < 0.1*a.size && b.from < a.from+0.9*a.size
 }
 
-// join joins the lines of a paragraph, and the parts of a hyphenated word.
+// join joins two lines of a paragraph. It removes the hyphen of a word that was divided at the end of the line.
 func join(a, b string) string {
 	end, size := utf8.DecodeLastRuneInString(a)
 	if end == '-' || end == '\u00ad' || end == '\u2010' {

@@ -2,5 +2,5 @@
 
 package document
 
-// limitProcess does nothing, because this system has no suitable limits. Serve watches the memory, and Isolated the time.
+// limitProcess does nothing: this system has no suitable limits. Serve watches the memory instead, and Isolated the time.
 func limitProcess(int64, int64) error { return nil }

@@ -15,19 +15,19 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
-// Limits of a PDF file, in addition to those of the parser.
+// Limits for a PDF file, in addition to those of the parser.
 const (
-	maxDecoded    = 64 << 20  // bytes of one stream
-	maxTree       = 64        // depth of the tree of pages
-	maxForms      = 8         // depth of nested forms
-	maxStates     = 256       // saved graphics states
-	maxOperations = 5_000_000 // operations in a document
+	maxDecoded    = 64 << 20  // maximum bytes of a decoded stream
+	maxTree       = 64        // maximum depth of the tree of pages
+	maxForms      = 8         // maximum depth of nested forms
+	maxStates     = 256       // maximum number of saved graphics states
+	maxOperations = 5_000_000 // maximum number of operations in a document
 )
 
 // configured prevents the parser from creating files in the user's directory.
 var configured = sync.OnceFunc(func() { model.ConfigPath = "disable" })
 
-// pdfFile is a PDF file while its text is read.
+// pdfFile is a PDF file during the extraction of its text.
 type pdfFile struct {
 	*model.XRefTable
 
@@ -37,7 +37,7 @@ type pdfFile struct {
 	left  int // remaining operations
 	bytes int // remaining bytes of decoded streams
 	pages []*layout
-	known map[string]bool // URLs of links found
+	known map[string]bool // URLs of the links found so far
 }
 
 // readPDF reads a PDF file.
@@ -46,7 +46,7 @@ func (d *Document) readPDF(ctx context.Context, body []byte) error {
 	c := model.NewDefaultConfiguration()
 	c.Limits.MaxStreamBytes, c.Limits.MaxDecodeBytes = int64(len(body)), maxDecoded
 	if i := bytes.Index(body[:min(len(body), 1024)], []byte("%PDF-")); i > 0 {
-		body = body[i:] // offsets start there
+		body = body[i:] // offsets in the file are relative to this position
 	}
 	parsed, err := pdfcpu.ReadWithContext(ctx, bytes.NewReader(body), c)
 	switch {
@@ -97,7 +97,7 @@ func (f *pdfFile) describe(root types.Dict) {
 	}
 }
 
-// pdfDate converts a date such as D:20260131120000+02'00' to RFC 3339, or returns "".
+// pdfDate converts a date such as D:20260131120000+02'00' to RFC 3339. It returns "" for an invalid date.
 func pdfDate(s string) string {
 	s = strings.ReplaceAll(strings.TrimPrefix(s, "D:"), "'", "")
 	for _, form := range []string{"20060102150405-0700", "20060102150405Z0000", "20060102150405Z"} {
@@ -113,7 +113,7 @@ func pdfDate(s string) string {
 	return ""
 }
 
-// The methods dict, array, number and name resolve references, and return zero values for objects of another type.
+// The methods dict, array, number and name resolve references. They return zero values for objects of another type.
 
 func (f *pdfFile) dict(o types.Object) types.Dict {
 	o, err := f.Dereference(o)
@@ -161,14 +161,14 @@ func (f *pdfFile) stream(o types.Object) []byte {
 		return nil
 	}
 	if s.DecodeWithLimit(maxDecoded) != nil {
-		f.bytes -= maxDecoded // the cost may have been that high
+		f.bytes -= maxDecoded // the attempt may have cost as much
 		return nil
 	}
 	f.bytes -= len(s.Content)
 	return s.Content
 }
 
-// tree reads the pages below a node of the tree of pages.
+// tree reads the pages below a node in the tree of pages.
 func (f *pdfFile) tree(node, resources types.Object, seen map[types.IndirectRef]bool, depth int) {
 	if ref, ok := node.(types.IndirectRef); ok {
 		if seen[ref] {
@@ -201,7 +201,7 @@ func (f *pdfFile) tree(node, resources types.Object, seen map[types.IndirectRef]
 	}
 }
 
-// content returns the content of a page, whose streams are concatenated.
+// content returns the content of a page. It concatenates the page's streams.
 func (f *pdfFile) content(o types.Object) []byte {
 	parts := f.array(o)
 	if parts == nil {
@@ -235,7 +235,7 @@ type state struct {
 	ctm           matrix
 	font          *glyphs
 	size          float64
-	letter, word  float64 // spacing
+	letter, word  float64 // spacing of letters and words
 	scale         float64 // horizontal scaling
 	leading, rise float64
 }
@@ -249,10 +249,10 @@ type machine struct {
 	resources types.Dict
 	saved     []state
 	text      matrix
-	start     matrix // start of the line
+	start     matrix // transformation at the start of the line
 }
 
-// run runs a content stream. Forms in it are run with resources of their own.
+// run executes a content stream. Forms in it are executed with resources of the form.
 func (m *machine) run(content []byte, resources types.Dict, depth int) {
 	if depth == 0 {
 		m.state = state{ctm: identity, scale: 1}
@@ -287,7 +287,7 @@ func (m *machine) run(content []byte, resources types.Dict, depth int) {
 	}
 }
 
-// draw runs a form.
+// draw executes a form.
 func (m *machine) draw(args []any, depth int) {
 	if len(args) != 1 || depth >= maxForms {
 		return
@@ -313,7 +313,7 @@ func (m *machine) draw(args []any, depth int) {
 	m.state, m.text, m.start = state, text, start
 }
 
-// do executes an operator (ISO 32000-1, annex A). Operators other than those for text and coordinates are ignored.
+// do executes an operator (ISO 32000-1, annex A). It ignores operators that are neither for text nor for coordinates.
 func (m *machine) do(op pdfOp, args []any) {
 	n := make([]float64, 6)
 	for i := range min(len(args), 6) {
@@ -373,13 +373,13 @@ func (m *machine) do(op pdfOp, args []any) {
 	}
 }
 
-// move begins a new line.
+// move begins a new line at an offset from the last one.
 func (m *machine) move(x, y float64) {
 	m.start = matrix{1, 0, 0, 1, x, y}.times(m.start)
 	m.text = m.start
 }
 
-// show draws strings; numbers between them move the position.
+// show draws strings. Numbers between them move the position.
 func (m *machine) show(parts []any) {
 	for _, part := range parts {
 		switch part := part.(type) {

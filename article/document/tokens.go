@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// The types of tokens in content streams and character maps, besides float64 for numbers and []any for arrays.
+// Types of tokens in content streams and character maps. In addition, numbers are float64 and arrays are []any.
 type (
 	pdfName   string
 	pdfString string
 	pdfOp     string
 )
 
-// maxArray limits nested arrays: brackets of deeper ones are ignored.
+// maxArray limits the nesting of arrays. Brackets of arrays that are nested deeper are ignored.
 const maxArray = 16
 
 // lexer reads the tokens of a content stream or a character map (ISO 32000-1, section 7.2). It skips invalid input, in linear time.
@@ -21,8 +21,8 @@ type lexer struct {
 	at   int
 }
 
-// next returns the next token, or nil at the end. It does not parse dictionaries: it returns their delimiters as the operators << and
-// >>, and their contents as ordinary tokens.
+// next returns the next token, nil at the end. It does not parse dictionaries: their delimiters << and >> are returned as operators, and
+// their contents as ordinary tokens.
 func (l *lexer) next(depth int) any {
 	for {
 		l.blanks()
@@ -83,7 +83,7 @@ func isBlank(c byte) bool {
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' || c == 0
 }
 
-// word reads up to a blank or a delimiter.
+// word reads a word, up to a blank or a delimiter.
 func (l *lexer) word() string {
 	start := l.at
 	for l.at < len(l.data) && !isBlank(l.data[l.at]) && bytes.IndexByte([]byte("()<>[]{}/%"), l.data[l.at]) < 0 {
@@ -92,7 +92,7 @@ func (l *lexer) word() string {
 	return string(l.data[start:l.at])
 }
 
-// number returns a word as a number, or otherwise as an operator.
+// number returns a word as a number or, if it is none, as an operator.
 func number(w string) any {
 	if f, err := strconv.ParseFloat(w, 64); err == nil && (w[0] < 'A') {
 		return f
@@ -114,7 +114,7 @@ func (l *lexer) array(depth int) []any {
 	}
 }
 
-// literal returns a string in parentheses.
+// literal reads a string in parentheses.
 func (l *lexer) literal() pdfString {
 	var out []byte
 	open := 0
@@ -175,7 +175,7 @@ func (l *lexer) escape(out []byte) []byte {
 	return append(out, byte(code))
 }
 
-// hexadecimal returns a string in angle brackets.
+// hexadecimal reads a string in angle brackets.
 func (l *lexer) hexadecimal() pdfString {
 	var out []byte
 	digits, code := 0, 0
@@ -204,7 +204,7 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// unescapeName decodes #XX in names.
+// unescapeName decodes #XX in a name.
 func unescapeName(s string) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -218,7 +218,7 @@ func unescapeName(s string) string {
 	return string(out)
 }
 
-// skipImage skips the data of an inline image after its ID, up to an EI between blanks.
+// skipImage skips the data of an inline image, which begins after ID and ends before an EI between blanks.
 func (l *lexer) skipImage() {
 	for {
 		i := bytes.Index(l.data[min(l.at, len(l.data)):], []byte("EI"))

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// Limits for unpacking.
+// Limits for unpacking archives.
 const (
 	maxUnpacked = 64 << 20 // total bytes of all files
 	maxFiles    = 20_000
 )
 
-// archive is a ZIP archive whose files are read completely.
+// archive is a ZIP archive from which whole files are read.
 type archive struct {
 	files map[string]*zip.File
-	left  int64 // remaining bytes to unpack
+	left  int64 // number of bytes that may still be unpacked
 }
 
 func openArchive(body []byte) (*archive, error) {
@@ -59,7 +59,7 @@ func (a *archive) read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// xmlTokens yields the tokens of XML up to the first error. Undeclared entities are kept as text.
+// xmlTokens yields the tokens of XML, up to the first error. Entities that are not declared are kept as text.
 func xmlTokens(data []byte, yield func(xml.Token) bool) {
 	d := xml.NewDecoder(bytes.NewReader(data))
 	d.Strict, d.Entity = false, xml.HTMLEntity
@@ -72,7 +72,7 @@ func xmlTokens(data []byte, yield func(xml.Token) bool) {
 	}
 }
 
-// attribute returns the value of an attribute by its local name.
+// attribute returns the value of the attribute with this local name.
 func attribute(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name {
@@ -82,7 +82,7 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// texts returns the texts of the elements of an XML file that have one of the local names, by name.
+// texts returns the texts of elements in an XML file, for each of the local names.
 func texts(data []byte, names ...string) map[string][]string {
 	all := map[string][]string{}
 	var open string

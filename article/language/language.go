@@ -5,11 +5,11 @@
 //		fmt.Println(guess.Tag)
 //	}
 //
-// A script that only one language uses identifies it. Among the languages of a script, the sequences of three and four letters that are
-// frequent in each decide. The result is deterministic. Closely related languages are confused: Bosnian and Croatian, Indonesian and
+// If only one language uses a script, the script identifies it. Otherwise the sequences of three and four letters that are frequent in each
+// language decide. The result is deterministic. Closely related languages are sometimes confused: Bosnian and Croatian, Indonesian and
 // Malay, the two forms of Norwegian; [Guess.Sure] is then mostly false.
 //
-// Measured on newspaper sentences joined to texts of a length, 29,574 texts of 200 characters in 75 languages:
+// Measured with newspaper sentences that were joined to texts of each length; for 200 characters, these are 29,574 texts in 75 languages:
 //
 //	characters                  20    50   100   200
 //	30 large languages, %     85.8  95.6  98.4  99.6
@@ -17,7 +17,7 @@
 //	reported sure, %           14.3  58.5  88.4  95.0
 //	of these wrong, %          0.0   0.1   0.7   1.3
 //
-// The model takes 1.5 MB in the program, and 24 MB of memory from the first use on.
+// The model takes 1.5 MB in the program, and 24 MB of memory after its first use.
 package language
 
 import (
@@ -28,21 +28,22 @@ import (
 
 // Guess is the language of a text.
 type Guess struct {
-	// Tag is the language as in BCP 47, "" if the text has no letters, or none of a known script.
+	// Tag is the language as in BCP 47; "" if the text has no letters, or only letters of unknown scripts.
 	Tag string
 
-	// Confidence is from 0 to 1: the share of the evidence for the language, reduced for texts shorter than 120 letters. It is not the
-	// probability of being right.
+	// Confidence is from 0 to 1. It is the share of the evidence that is for this language, reduced for texts shorter than 120 letters. It is
+	// not the probability that the guess is right.
 	Confidence float64
 }
 
-// sureness is the minimum confidence of a guess that is rarely wrong.
+// sureness is the minimum confidence of a guess that counts as sure.
 const sureness = 0.5
 
-// Sure reports whether the guess is rarely wrong. It is false for most texts of fewer than 30 letters, unless their script decides.
+// Sure reports whether the confidence is so high that the guess is rarely wrong. It is false for most texts of fewer than 30 letters,
+// unless their script decides.
 func (g Guess) Sure() bool { return g.Confidence >= sureness }
 
-// maxLetters limits the letters that are examined, from the beginning of the text.
+// maxLetters limits the number of letters that are examined, from the beginning of the text.
 const maxLetters = 4000
 
 // Detect guesses the language of a text in UTF-8.
@@ -50,7 +51,7 @@ func Detect(text string) Guess {
 	counts := map[script]int{}
 	letters, all := make([]rune, 0, min(len(text), maxLetters)), 0
 	for _, r := range text {
-		if !unicode.IsLetter(r) { // also excludes marks, which the model does not have
+		if !unicode.IsLetter(r) { // this also skips marks, which the model does not have
 			if n := len(letters); n > 0 && letters[n-1] != ' ' {
 				letters = append(letters, ' ')
 			}
@@ -83,7 +84,7 @@ func Detect(text string) Guess {
 	return standard().guess(main, letters, n, all)
 }
 
-// confidence reduces the share of the evidence for short texts.
+// confidence returns the share of the evidence, reduced for short texts.
 func confidence(share float64, letters int) float64 {
 	return max(0, min(1, share*min(1, math.Sqrt(float64(letters)/120))))
 }
@@ -98,10 +99,10 @@ func Tags() []string {
 	return tags
 }
 
-// script is a script, or the tag of the only language that uses it.
+// script is the name of a script, or the tag of the only language that uses the script.
 type script string
 
-// scripts lists the scripts; shared are those of several known languages.
+// scripts lists the scripts. If shared is set, several known languages use the script.
 var scripts = []struct {
 	name  script
 	table *unicode.RangeTable
@@ -114,7 +115,7 @@ var scripts = []struct {
 
 var shared = map[script]bool{"latin": true, "cyrillic": true, "arabic": true, "devanagari": true}
 
-// kana contains Hiragana and Katakana.
+// kana contains the characters of Hiragana and Katakana.
 var kana = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x3041, Hi: 0x30ff, Stride: 1}, {Lo: 0x31f0, Hi: 0x31ff, Stride: 1}, {Lo: 0xff66, Hi: 0xff9d, Stride: 1}}}
 
 func scriptOf(r rune) script {

@@ -10,16 +10,16 @@ import (
 	"sync"
 )
 
-// model.bin.gz contains for each language the 4,000 most frequent sequences of three letters and 5,000 of four, with their frequencies in
-// eighths of powers of two. They come from the models of github.com/pemistahl/lingua-go 1.4.0, Copyright 2021-present Peter M. Stahl,
-// Apache License 2.0. To generate it again:
+// model.bin.gz contains, for each language, the 4,000 most frequent sequences of three letters and the 5,000 most frequent of four, with
+// their frequencies in eighths of powers of two. They come from the models of github.com/pemistahl/lingua-go 1.4.0, Copyright 2021-present
+// Peter M. Stahl, Apache License 2.0. To generate the file again:
 //
 //	go run ./tools/languagemodel DIR >article/language/model.bin.gz
 //
 //go:embed model.bin.gz
 var packed []byte
 
-// model holds the frequent n-grams of all languages.
+// model holds the n-grams that are frequent, for all languages.
 type model struct {
 	languages []known
 	grams     map[uint64][]posting
@@ -31,23 +31,23 @@ type known struct {
 	script script
 }
 
-// posting is the frequency of an n-gram in a language: -8 log2 of its share among n-grams of its length.
+// posting says how frequent an n-gram is in a language: level is -8 log2 of its share among n-grams of this length.
 type posting struct {
 	language, level uint8
 }
 
-// absent is the level of an n-gram that is not frequent in a language.
+// absent is the level of an n-gram that is not among the frequent ones of a language.
 const absent = 160
 
 var standard = sync.OnceValue(func() *model {
 	m, err := read(packed)
 	if err != nil {
-		panic("language: model.bin.gz is damaged: " + err.Error()) // a test ensures that it is valid
+		panic("language: model.bin.gz is damaged: " + err.Error()) // a test ensures that the file is valid
 	}
 	return m
 })
 
-// read unpacks a model.
+// read unpacks the model.
 func read(packed []byte) (*model, error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -94,9 +94,10 @@ func key(r []rune) (k uint64) {
 	return k ^ uint64(len(r))<<63
 }
 
-// guess returns the language of a script in which the n-grams of the text are most frequent. n of all letters belong to the script.
+// guess returns the language of a script in which the n-grams of the text are most frequent. n of the text's all letters belong to the
+// script.
 func (m *model) guess(s script, letters []rune, n, all int) Guess {
-	score := make([]int, len(m.languages)) // relative to a language in which no n-gram is frequent
+	score := make([]int, len(m.languages)) // score of a language, relative to one in which no n-gram is frequent
 	for length := 3; length <= 4; length++ {
 		for i := 0; i+length <= len(letters); i++ {
 			run := letters[i : i+length]
@@ -125,7 +126,7 @@ func (m *model) guess(s script, letters []rune, n, all int) Guess {
 	if score[best] == 0 {
 		return Guess{}
 	}
-	lead := float64(score[best]-score[second]) / 8 // in bits
+	lead := float64(score[best]-score[second]) / 8 // lead over the second language, in bits
 	return Guess{m.languages[best].tag, confidence((1-math.Exp2(-lead/24))*float64(n)/float64(all), n)}
 }
 
