@@ -1,8 +1,9 @@
-// Package consent reads a site's statements about the uses of its pages, and decides by them whether a page may be collected for a
-// purpose. It is pure: no I/O, no clock, no state.
+// Package consent reads a site's statements about the uses of its pages, and decides whether a page may be collected for a purpose. It has
+// pure functions: they do no I/O, and have no clock and no state.
 //
-// Statements are in many places: robots.txt, the header and META elements of a page, the files that those name, the status of a response.
-// [Read] combines them to one [Record], with each [Statement] as written. [Record.For] is the verdict for the purposes of a crawl:
+// Statements can be in many places: in robots.txt, in the header and META elements of a page, in files that these name, in the status of a
+// response. [Read] combines them into one [Record], with each [Statement] as written. [Record.For] returns the verdict for the purposes of
+// a crawl:
 //
 //	record := consent.Read(page)
 //	verdict := record.For(consent.TrainAI)
@@ -10,15 +11,15 @@
 //		fmt.Println(verdict)
 //	}
 //
-// The strictest statement decides, and all are kept. Statements that are invalid or use unknown words are kept, too, but have no effect.
-// They are never errors.
+// The strictest statement decides, and all are kept, even those that are invalid or use unknown words. Such statements have no effect, and
+// are never errors.
 //
 // # Vocabulary
 //
-// A statement is one sentence of a site about one use. A use is a site's word, such as train-ai. A purpose belongs to a crawl. An effect
-// is the meaning of a statement for a purpose. A license is an RSL document.
+// A statement is one sentence of a site about one use. A use is a word that sites use, such as train-ai. A purpose is that of a crawl. An
+// effect is the meaning of a statement for a purpose. A license is an RSL document.
 //
-// The standards change. [Standards] lists the supported version of each.
+// The standards change. [Standards] returns the supported version of each.
 package consent
 
 import (
@@ -55,7 +56,7 @@ func (p Purpose) String() string {
 	return fmt.Sprintf("purpose %d", uint8(p))
 }
 
-// ParsePurpose returns the purpose with a name. The error lists the names.
+// ParsePurpose returns the purpose with this name. The error lists the valid names.
 func ParsePurpose(name string) (Purpose, error) {
 	if i := slices.Index(purposeNames[:], name); i >= 0 {
 		return Purpose(i), nil
@@ -63,16 +64,16 @@ func ParsePurpose(name string) (Purpose, error) {
 	return 0, fmt.Errorf("no purpose %q: use %s", name, strings.Join(purposeNames[:], ", "))
 }
 
-// Effect is the meaning of a statement for a purpose, from the least strict to the strictest.
+// Effect is the meaning of a statement for a purpose. Its values are in order of strictness, the least strict first.
 type Effect uint8
 
 // The effects.
 const (
-	Silent      Effect = iota // has no statement about the purpose
-	Allows                    // allows it
-	Conditional               // allows it on a condition that a user of the page can meet, such as attribution
-	Unmet                     // allows it on a condition that a crawl never meets, such as a payment
-	Forbids                   // forbids it
+	Silent      Effect = iota // says nothing about the purpose
+	Allows                    // allows the purpose
+	Conditional               // allows the purpose on a condition that a user of the page can meet, such as attribution
+	Unmet                     // allows the purpose on a condition that a crawl never meets, such as a payment
+	Forbids                   // forbids the purpose
 )
 
 var effectNames = [...]string{"silent", "allows", "conditional", "unmet", "forbids"}
@@ -80,7 +81,7 @@ var effectNames = [...]string{"silent", "allows", "conditional", "unmet", "forbi
 // String returns "silent", "allows", "conditional", "unmet" or "forbids".
 func (e Effect) String() string { return effectNames[min(e, Forbids)] }
 
-// Place is the location of a statement.
+// Place says where a statement was found.
 type Place string
 
 // The places.
@@ -96,13 +97,13 @@ const (
 // Statement is one sentence of a site about one use of a page.
 type Statement struct {
 	Place     Place
-	Document  string        // URL of the file that contains the statement; "": it is in the response itself
-	Line      int           // in robots.txt, 1-based; else 0
-	Name      string        // the field, element or directive, such as "Content-Usage"
+	Document  string        // URL of the file that contains the statement; "": the response itself contains it
+	Line      int           // line in robots.txt, from 1; elsewhere 0
+	Name      string        // field, element or directive, such as "Content-Usage"
 	Text      string        // as written; at most 1,024 bytes
-	Use       string        // the use, in lower case, such as "train-ai"; "" if it concerns access, or several uses
-	Signal    robots.Signal // whether it allows Use; robots.Unsaid if it does neither
-	Condition string        // condition of Conditional and Unmet, such as "attribution"
+	Use       string        // use in lower case, such as "train-ai"; "" if the statement is about access, or several uses
+	Signal    robots.Signal // whether the statement allows or disallows Use; robots.Unsaid if neither
+	Condition string        // condition, if an effect is Conditional or Unmet, such as "attribution"
 	effects   [purposes]Effect
 }
 
@@ -114,7 +115,7 @@ func (s Statement) Effect(p Purpose) Effect {
 	return s.effects[p]
 }
 
-// String returns the statement with its place, as in "Content-Usage: train-ai=n (robots.txt, line 3)".
+// String returns the statement with its place, such as "Content-Usage: train-ai=n (robots.txt, line 3)".
 func (s Statement) String() string {
 	at := string(s.Place)
 	if s.Document != "" && s.Place == RSL {
@@ -130,7 +131,7 @@ func (s Statement) String() string {
 type Cost struct {
 	Amount   string // a decimal number as written
 	Currency string // in upper case, such as "USD", or the name of an asset
-	Per      string // what is paid for: "request", or a type of payment of RSL, such as "crawl" or "training"
+	Per      string // unit of the price: "request", or a payment type of RSL, such as "crawl" or "training"
 }
 
 // Record holds all statements of a site about the uses of one page.
@@ -138,24 +139,24 @@ type Record struct {
 	Statements []Statement
 	Costs      []Cost
 
-	strictest [purposes]Effect // strictest effect of Statements, by purpose
+	strictest [purposes]Effect // strictest effect of all Statements, by purpose
 }
 
-// Verdict is a record's answer for the purposes of a crawl.
+// Verdict is the conclusion from a Record for the purposes of a crawl.
 type Verdict struct {
-	Purpose   Purpose    // the purpose with the strictest effect
-	Effect    Effect     // the strictest effect
-	Statement *Statement // the deciding statement; nil for [Silent]
-	Use       string     // the one of Policy.Uses that Statement disallows; "" if a purpose decides
+	Purpose   Purpose    // purpose with the strictest effect
+	Effect    Effect     // strictest effect
+	Statement *Statement // statement that decides; nil for [Silent]
+	Use       string     // use in Policy.Uses that Statement disallows; "" if a purpose decides
 }
 
-// Policy holds the purposes and uses that decide about a page. Pages are refused only here.
+// Policy holds the purposes and uses that decide whether a page is refused. Nothing else refuses pages.
 type Policy struct {
 	Purposes []Purpose // purposes of the crawl; none: Research
-	Uses     []string  // uses in the words of sites, such as "train-ai": a page whose site disallows one of them is refused
+	Uses     []string  // uses in the words of sites, such as "train-ai": a page is refused if its site disallows one of them
 }
 
-// Judge returns the verdict about a record: the one of [Record.For], or the one of the first statement that disallows one of the uses.
+// Judge returns the verdict about a record: that of [Record.For], or that of the first statement that disallows one of the uses.
 func (p Policy) Judge(r Record) Verdict {
 	v := r.For(p.Collects()...)
 	if v.Refused() || len(p.Uses) == 0 {
@@ -165,7 +166,7 @@ func (p Policy) Judge(r Record) Verdict {
 		s := &r.Statements[i]
 		one := robots.Usage{Statements: []robots.Statement{{Use: s.Use, Signal: s.Signal}}}
 		for _, use := range p.Uses {
-			if one.For(use) == robots.Disallowed { // directly or through a wider use: a reservation of mining includes train-ai
+			if one.For(use) == robots.Disallowed { // directly, or by a wider use: a reservation of text and data mining includes train-ai
 				return Verdict{Purpose: v.Purpose, Effect: Forbids, Statement: s, Use: s.Use}
 			}
 		}
@@ -173,7 +174,7 @@ func (p Policy) Judge(r Record) Verdict {
 	return v
 }
 
-// Collects returns the purposes, never an empty list.
+// Collects returns the purposes of the policy, including the default. The list is never empty.
 func (p Policy) Collects() []Purpose {
 	if len(p.Purposes) == 0 {
 		return []Purpose{Research}
@@ -181,13 +182,13 @@ func (p Policy) Collects() []Purpose {
 	return p.Purposes
 }
 
-// Obeys reports whether the policy has one of the purposes.
+// Obeys reports whether the policy has one of these purposes.
 func (p Policy) Obeys(ps ...Purpose) bool {
 	return slices.ContainsFunc(p.Collects(), func(x Purpose) bool { return slices.Contains(ps, x) })
 }
 
-// For returns the strictest verdict for the purposes. Of equally strict statements the first one decides. Without purposes, or without
-// statements, it is Silent.
+// For returns the strictest verdict for the purposes. Of several statements that are equally strict, the first one decides. Without
+// purposes, or without statements, the verdict is Silent.
 func (r Record) For(ps ...Purpose) (v Verdict) {
 	for _, p := range ps {
 		for i := range r.Statements {
@@ -221,8 +222,8 @@ func (v Verdict) String() string {
 	return fmt.Sprintf("%s is forbidden by %s", v.Purpose, v.Statement)
 }
 
-// add appends a statement, with its text cut to the limit. Beyond the maximum number of statements, only those that are stricter than all
-// earlier ones are kept, so that no number of statements can hide another one.
+// add appends a statement, with its text cut to the maximum length. After the maximum number of statements, it adds only those that are
+// stricter than all earlier ones. So no number of statements can hide a strict one.
 func (r *Record) add(s Statement) {
 	stricter := false
 	for p, e := range s.effects {
@@ -242,5 +243,5 @@ func (r *Record) add(s Statement) {
 
 const (
 	maxText       = 1024 // maximum bytes of a statement's text
-	maxStatements = 4096 // per page; robots.txt, which comes first, has at most 1,024
+	maxStatements = 4096 // maximum statements of a page; robots.txt, which comes first, has at most 1,024
 )

@@ -9,27 +9,27 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Page holds the data about a page from which a Record is made. Unknown fields are zero, such as those about the response before the page
-// is requested.
+// Page holds the data from which the Record of a page is made. Fields that are not known are zero, such as those of the response before the
+// page is requested.
 type Page struct {
 	URL      weburl.URL
 	Agent    string        // the crawler's product token
 	Robots   *robots.Group // the crawler's group in the robots.txt of the page's origin; nil without a file
-	TDM      *TDM          // file of the page's origin; nil without a file
+	TDM      *TDM          // tdmrep.json of the page's origin; nil without a file
 	Licenses []*License    // licences named for the page: see [Page.Named]
 
-	Status int           // status of the response; 0 before it
+	Status int           // status of the response; 0 before there is one
 	Header http.Header   // header of the response
-	Body   []byte        // body of a response with status 402; nil for others
+	Body   []byte        // body of the response if its status is 402, otherwise nil
 	Metas  []robots.Meta // META elements of the parsed document
-	Links  []string      // targets of its <link rel=license>, absolute
+	Links  []string      // absolute targets of the document's <link rel=license>
 }
 
-// Named returns the URLs of the licences that robots.txt, the header and the document name for a page, each once, in that order. URLs
-// other than http and https are left out. At most 16 are returned.
+// Named returns the URLs of the licences that robots.txt, the header and the document name for a page, in that order and each once. It
+// returns at most 16, and only http and https URLs.
 //
-// A link names a licence only if its type is the type of RSL. A link without a type can lead to an ordinary page, such as one of Creative
-// Commons, and is left out.
+// A link names a licence only if its type attribute is that of RSL. A link without a type is left out, because it may lead to an ordinary
+// page, such as one of Creative Commons.
 func (p Page) Named() (urls []string) {
 	add := func(ref string) {
 		if u, err := p.URL.Resolve(ref); err == nil && len(urls) < maxLicenses && !slices.Contains(urls, u.String()) {
@@ -54,10 +54,10 @@ func (p Page) Named() (urls []string) {
 	return urls
 }
 
-// MediaType is the media type of RSL documents.
+// MediaType is the media type of an RSL document.
 const MediaType = "application/rsl+xml"
 
-const maxLicenses = 16 // per page
+const maxLicenses = 16 // maximum for a page
 
 // Read returns the record of a page.
 func Read(p Page) Record {
@@ -90,7 +90,7 @@ func Read(p Page) Record {
 	return r
 }
 
-// preference adds a statement about one use, of Content-Usage, Content-Signal or the TDM Reservation Protocol.
+// preference adds a statement about one use, from Content-Usage, Content-Signal or the TDM Reservation Protocol.
 func (r *Record) preference(s robots.Statement, place Place, document string) {
 	out := Statement{Place: place, Document: document, Line: s.Line, Name: s.Name, Text: s.Text, Use: s.Use, Signal: s.Signal}
 	switch covers := uses[s.Use]; {
@@ -105,7 +105,7 @@ func (r *Record) preference(s robots.Statement, place Place, document string) {
 	r.add(out)
 }
 
-// directives adds the page's robots directives about uses.
+// directives adds those of the page's robots directives that are about uses.
 func (r *Record) directives(d robots.Directives, place Place, name string) {
 	for _, term := range d.Terms() {
 		word := term
@@ -118,14 +118,14 @@ func (r *Record) directives(d robots.Directives, place Place, name string) {
 				s.Use, s.Signal = robots.UseTrainAI, robots.Disallowed
 			}
 			r.add(s)
-		} else if word == "noimageai" { // it concerns images, not the page
+		} else if word == "noimageai" { // this is about images, not about the page
 			r.add(Statement{Place: place, Name: name, Text: term, Use: robots.UseTrainAIImage, Signal: robots.Disallowed})
 		}
 	}
 }
 
-// links yields the targets and parameters of a Link header's value (RFC 8288 section 3). Names of parameters are in lower case. It stops
-// at invalid input.
+// links yields the targets in the value of a Link header (RFC 8288 section 3), each with its parameters. Names of parameters are in lower
+// case. It stops at invalid input.
 func links(value string) func(yield func(target string, params map[string]string) bool) {
 	return func(yield func(string, map[string]string) bool) {
 		for {
@@ -166,7 +166,7 @@ func links(value string) func(yield func(target string, params map[string]string
 	}
 }
 
-// parameter cuts the value of a parameter, a token or a quoted string, off s.
+// parameter reads the value of a parameter, which is a token or a quoted string, from the beginning of s.
 func parameter(s string) (value, rest string) {
 	if !strings.HasPrefix(s, `"`) {
 		end := strings.IndexAny(s, ";,")

@@ -18,7 +18,7 @@ import (
 // namespace is the namespace of RSL's elements.
 const namespace = "https://rslstandard.org/rsl"
 
-// License is an RSL document: the terms of a site, by path or URL. It is safe for concurrent use.
+// License is an RSL document: a site's terms for paths or URLs. It is safe for concurrent use.
 type License struct {
 	url      string
 	err      error
@@ -26,27 +26,27 @@ type License struct {
 	contents []content
 }
 
-// content holds the terms for the URLs that its pattern matches.
+// content holds the terms for URLs that match a pattern.
 type content struct {
 	pattern robots.Pattern
-	origin  string // origin of the pattern; "" if it applies to every page that names the document
+	origin  string // origin of the pattern; "" if the pattern applies to every page that names the document
 	server  string
-	terms   []terms // alternatives: a user of the page can choose any of them
+	terms   []terms // alternatives, of which a user of the page can choose one
 }
 
-// terms is one licence element.
+// terms is one licence element of a document.
 type terms struct {
-	permits, prohibits map[string][]string // by type: usage, user, geo
+	permits, prohibits map[string][]string // words by type: usage, user or geo
 	payments           []payment
-	text               string // a summary, for statements
+	text               string // summary for statements
 }
 
 type payment struct {
 	kind, amount, currency string
 }
 
-// Unread returns a license that replaces a document that was not received: the request failed, robots.txt forbids it, or the document is
-// gone. It forbids ai-input and train-ai, because the site has terms that are unknown.
+// Unread returns a License for a document that was not received, because the request failed, robots.txt forbids it, or the document is
+// gone. It forbids ai-input and train-ai, because the site has terms, but they are unknown.
 func Unread(url string, why error) *License { return &License{url: url, err: why} }
 
 // ParseLicense parses an RSL document. If the document is invalid, the result equals that of [Unread], and [License.Err] is the reason.
@@ -61,20 +61,19 @@ func ParseLicense(url string, body []byte) *License {
 // URL returns the document's URL.
 func (l *License) URL() string { return l.url }
 
-// Err returns why the document says nothing; nil if it was read.
+// Err returns the reason why the document could not be read; nil if it was read.
 func (l *License) Err() error { return l.err }
 
-// MaxAge returns how long the document may be cached according to itself; 0 if it does not state that. The freshness of the response may
-// end sooner.
+// MaxAge returns for how long the document says it may be cached; 0 if it does not say so. The response may become stale earlier.
 func (l *License) MaxAge() time.Duration { return l.maxAge }
 
 const (
-	maxDepth    = 32     // depth of elements
-	maxElements = 50_000 // elements of a document
-	maxWords    = 64     // words of one permits or prohibits element
+	maxDepth    = 32     // maximum depth of elements
+	maxElements = 50_000 // maximum number of elements of a document
+	maxWords    = 64     // maximum number of words of a permits or prohibits element
 )
 
-// parse parses the elements of a document. Entities other than the five of XML are errors, so none is ever expanded.
+// parse parses the elements of a document. Entities other than the five of XML are errors, so no entity is ever expanded.
 func (l *License) parse(body []byte) error {
 	if len(body) > MaxDocument {
 		return fmt.Errorf("longer than %d bytes", MaxDocument)
@@ -160,7 +159,7 @@ func newContent(pattern, server string) content {
 	pattern = strings.TrimSpace(pattern)
 	if u, err := weburl.Parse(pattern); err == nil { // an absolute URL
 		c.origin = u.Origin()
-		if _, after, ok := strings.Cut(pattern, "://"); ok { // compared as written: a pattern may contain characters that URLs escape
+		if _, after, ok := strings.Cut(pattern, "://"); ok { // taken as written, because a pattern may contain characters that URLs escape
 			if i := strings.IndexByte(after, '/'); i >= 0 {
 				pattern = after[i:]
 			} else {
@@ -190,7 +189,7 @@ func (t *terms) note(s string) {
 	}
 }
 
-// attribute returns an attribute's value, "" without it.
+// attribute returns the value of an attribute, "" if there is none.
 func attribute(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name && a.Name.Space == "" {
@@ -200,7 +199,7 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// inner returns the text of the open element, up to its end. It skips nested elements.
+// inner returns the text up to the end of the open element. It skips nested elements.
 func inner(d *xml.Decoder) (string, error) {
 	var b strings.Builder
 	for {
@@ -221,8 +220,8 @@ func inner(d *xml.Decoder) (string, error) {
 	}
 }
 
-// read adds the document's statements about a page: of the content elements with the longest matching pattern, all of them if several are
-// equally long.
+// read adds the document's statements about a page. They come from the content element whose pattern matches and is longest, or from all of
+// them if several are equally long.
 func (l *License) read(r *Record, u weburl.URL) {
 	if l.err != nil {
 		r.add(Statement{Place: RSL, Document: l.url, Name: "license", Text: "cannot be read: " + l.err.Error(), effects: effects(Forbids, AIInput, TrainAI)})
@@ -245,7 +244,7 @@ func (l *License) read(r *Record, u weburl.URL) {
 	}
 }
 
-// read adds the statement of a content element. Its licences are alternatives, so for each purpose the most lenient one counts.
+// read adds the statement of a content element. Its licences are alternatives, so the most lenient one counts for each purpose.
 func (c *content) read(r *Record, document string) {
 	s := Statement{Place: RSL, Document: document, Name: "license"}
 	if len(c.terms) == 0 {
@@ -279,7 +278,7 @@ func (c *content) read(r *Record, document string) {
 	r.add(s)
 }
 
-// effect returns the effect of one licence for a purpose.
+// effect returns the effect of one licence on a purpose, and the condition, if there is one.
 func (t *terms) effect(p Purpose, server string) (e Effect, condition string) {
 	included := func(words []string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(usageWords[p], w) })
@@ -289,7 +288,7 @@ func (t *terms) effect(p Purpose, server string) (e Effect, condition string) {
 		return Forbids, ""
 	}
 	e = Allows
-	for _, kind := range [...]string{"user", "geo"} { // only a user of the page can know these
+	for _, kind := range [...]string{"user", "geo"} { // only a user of the page can know whether these are met
 		if words := t.permits[kind]; len(words) > 0 {
 			e, condition = Conditional, "only for "+kind+" "+strings.Join(words, ",")
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // status adds the meaning of a response's status: 402 asks for a payment, and 401 with a challenge of the scheme License asks for a
-// licence. Both forbid the page for every purpose, because a crawl has neither.
+// licence. Both forbid the page for every purpose, because a crawl neither pays nor has a licence.
 func (r *Record) status(p Page) {
 	switch p.Status {
 	case http.StatusPaymentRequired:
@@ -33,7 +33,7 @@ func (r *Record) status(p Page) {
 	}
 }
 
-// price parses a price in Cloudflare's formats: "USD 0.01", or the amount first.
+// price parses a price in Cloudflare's formats: "USD 0.01", or with the amount first.
 func price(s string) (Cost, bool) {
 	words := strings.Fields(s)
 	if len(words) != 2 {
@@ -49,7 +49,7 @@ func price(s string) (Cost, bool) {
 	return Cost{Amount: amount, Currency: strings.ToUpper(currency)}, true
 }
 
-// x402 parses the offers in the body of a 402 response of the x402 protocol. Amounts are in the asset's smallest unit.
+// x402 parses the offers in the body of a 402 response of the x402 protocol. Amounts are in the smallest unit of the asset.
 func x402(body []byte) (costs []Cost) {
 	if len(body) > MaxDocument {
 		return nil
@@ -79,7 +79,7 @@ func x402(body []byte) (costs []Cost) {
 	return costs
 }
 
-// isAmount reports whether s is a number of money: digits with at most one point, and no exponent or sign.
+// isAmount reports whether s is an amount of money: digits with at most one point, without exponent or sign.
 func isAmount(s string) bool {
 	if s == "" || len(s) > 32 || strings.Trim(s, "0123456789.") != "" {
 		return false
@@ -88,7 +88,7 @@ func isAmount(s string) bool {
 	return err == nil
 }
 
-// isCurrency reports whether s can be a currency of ISO 4217.
+// isCurrency reports whether s has the form of a currency code of ISO 4217.
 func isCurrency(s string) bool {
 	return len(s) == 3 && strings.Trim(strings.ToUpper(s), "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }

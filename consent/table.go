@@ -5,12 +5,12 @@ import "github.com/amble-crawler/amble/robots"
 // Standard is a document whose statements this package supports.
 type Standard struct {
 	Name    string
-	Version string // version in the numbering of its authors
-	Date    string // date of that version, as YYYY-MM-DD or a prefix
+	Version string // version, as numbered by the authors
+	Date    string // date of that version, as YYYY-MM-DD or a prefix of it
 	URL     string
 }
 
-// Standards returns the supported version of each document.
+// Standards returns the documents with the versions that are supported.
 func Standards() []Standard {
 	return []Standard{
 		{"Robots Exclusion Protocol", "RFC 9309", "2022-09", "https://www.rfc-editor.org/rfc/rfc9309"},
@@ -24,15 +24,15 @@ func Standards() []Standard {
 	}
 }
 
-// uses maps each use to the purposes that it covers. A statement about the use applies to these purposes only.
+// uses maps each use to the purposes that it covers. A statement about the use applies only to these purposes.
 var uses = map[string][]Purpose{
 	robots.UseTrainAI: {TrainAI},
 	robots.UseAI:      {AIInput},
 	robots.UseSearch:  {Search},
-	robots.UseTDM:     {TrainAI, AIInput}, // it does not restrict research: Directive (EU) 2019/790, article 3
+	robots.UseTDM:     {TrainAI, AIInput}, // not Research: Directive (EU) 2019/790, article 3
 }
 
-// contentUses holds the meanings of the levels of Content-Signal's use: how models may consume a page.
+// contentUses maps the levels of Content-Signal's use to their meaning: in which ways models may consume a page.
 var contentUses = map[string]struct {
 	means     [purposes]Effect
 	condition string
@@ -53,7 +53,7 @@ var directives = map[string][]Purpose{
 	"nocache":   {Archive, TrainAI},
 }
 
-// usageWords maps each purpose to the words of RSL's usage vocabulary that include it.
+// usageWords maps each purpose to the words in RSL's usage vocabulary that include the purpose.
 var usageWords = [purposes][]string{
 	Archive:  {"all"},
 	Research: {"all"},
@@ -62,10 +62,10 @@ var usageWords = [purposes][]string{
 	TrainAI:  {"all", "ai-all", "ai-train"},
 }
 
-// effects returns an effect for some purposes, and Silent for the others.
+// effects returns the effect e for these purposes, and Silent for all others.
 func effects(e Effect, ps ...Purpose) (out [purposes]Effect) { return with(out, e, ps...) }
 
-// with returns means with one effect for some purposes.
+// with returns means, changed to the effect e for these purposes.
 func with(means [purposes]Effect, e Effect, ps ...Purpose) [purposes]Effect {
 	for _, p := range ps {
 		means[p] = e

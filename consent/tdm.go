@@ -14,10 +14,10 @@ import (
 // TDMPath is the path of an origin's file of the TDM Reservation Protocol.
 const TDMPath = "/.well-known/tdmrep.json"
 
-// TDM is a file /.well-known/tdmrep.json: an origin's reservations of text and data mining, by path. It is safe for concurrent use.
+// TDM is a file /.well-known/tdmrep.json: it says for which paths an origin reserves text and data mining. It is safe for concurrent use.
 type TDM struct {
 	url   string
-	err   error // why it could not be read
+	err   error // reason why the file could not be read
 	rules []tdmRule
 }
 
@@ -31,11 +31,11 @@ type tdmRule struct {
 const (
 	// MaxDocument limits the bytes of a file for [ParseTDM] and [ParseLicense].
 	MaxDocument = 1 << 20
-	maxRules    = 10_000 // of a file
+	maxRules    = 10_000 // maximum number of rules in a file
 )
 
-// ParseTDM parses a file. It leaves out invalid entries. The error is the reason why a file has none at all: it is too long, not JSON, or
-// not an array.
+// ParseTDM parses a file. It leaves out invalid entries. The error is the reason why the whole file is invalid: it is too long, not JSON,
+// or not an array.
 func ParseTDM(url string, body []byte) (*TDM, error) {
 	if len(body) > MaxDocument {
 		return nil, fmt.Errorf("%s: longer than %d bytes", url, MaxDocument)
@@ -64,11 +64,11 @@ func ParseTDM(url string, body []byte) (*TDM, error) {
 	return t, nil
 }
 
-// unreadTDM returns a file that replaces one that a server could not send, for a possibly temporary reason. Its reservations are unknown,
-// so it forbids train-ai and ai-input. It is not for a file that does not exist.
+// unreadTDM returns a TDM for a file that a server could not send, for a reason that may be temporary. Its reservations are unknown, so it
+// forbids train-ai and ai-input. It must not be used for a file that does not exist.
 func unreadTDM(url string, why error) *TDM { return &TDM{url: url, err: why} }
 
-// read adds the statement of the longest matching location; among equally long ones, a reservation wins.
+// read adds the statement of the rule whose location matches and is longest. Of equally long ones, a reservation wins.
 func (t *TDM) read(r *Record, u weburl.URL) {
 	if t.err != nil {
 		r.add(Statement{
@@ -103,9 +103,9 @@ func (t *TDM) read(r *Record, u weburl.URL) {
 	r.add(s)
 }
 
-// ReadDocument parses the response for a document that a site names: a tdmrep.json if its URL ends with [TDMPath], otherwise an RSL
-// document. failure is the reason why it could not be read, "" if it was. At most one of the results is not nil. Both are nil for a
-// tdmrep.json that does not exist or is not JSON, because many sites respond to every URL with an HTML page.
+// ReadDocument parses the response for a document that a site names. It is a tdmrep.json if its URL ends with [TDMPath], otherwise an RSL
+// document. failure is the reason why the document could not be read, "" if it was. At most one of the results is not nil. Both are nil for
+// a tdmrep.json that does not exist or is not JSON, because many sites respond to every URL with an HTML page.
 func ReadDocument(url string, status int, failure string, body []byte) (*License, *TDM) {
 	isTDM := strings.HasSuffix(url, TDMPath)
 	switch {

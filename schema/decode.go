@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// All returns the items of a type, including nested ones, in document order, as values of T, which must be a struct. A field takes the
-// property in its json tag, or of its name with a small first letter. A string takes the first value as a text (the name of an item, or
-// its identifier), a number or a bool the first value that can be converted, a struct or a pointer to one the first item, a slice all
-// values, any the first value unchanged. The fields "@id" and "@type" take the identifier and the types. A property that is missing, or
-// does not fit, leaves its field zero.
+// All returns the items of a type, including nested ones, in document order, as values of T, which must be a struct. A field gets the
+// property named in its json tag; without a tag, the name is the field's, with a small first letter. A string gets the first value as text
+// (of an item, the name or the identifier); a number or a bool the first value that can be converted; a struct or a pointer to one the
+// first item; a slice all values; an any the first value unchanged. The fields "@id" and "@type" get the identifier and the types. If a
+// property is missing or does not fit, its field stays zero.
 //
 // The error means that T is not a struct or has a field of an unsupported type.
 func All[T any](p *Page, typ string) ([]T, error) {
@@ -60,7 +60,7 @@ func check(t reflect.Type, seen map[reflect.Type]bool) error {
 	return errors.New("schema: no property can be of type " + t.String())
 }
 
-// fields yields the exported fields of a struct.
+// fields returns an iterator over the exported fields of a struct.
 func fields(t reflect.Type) func(yield func(reflect.StructField) bool) {
 	return func(yield func(reflect.StructField) bool) {
 		for i := range t.NumField() {
@@ -71,7 +71,7 @@ func fields(t reflect.Type) func(yield func(reflect.StructField) bool) {
 	}
 }
 
-// decoder limits the number of decoded items, because an item that is referred to several times is decoded each time.
+// decoder limits the number of decoded items: an item is decoded again for each reference to it.
 type decoder struct{ left int }
 
 // decode fills a struct from an item.
@@ -95,7 +95,7 @@ func (d *decoder) decode(v reflect.Value, it *Item, depth int) {
 	}
 }
 
-// set sets a field from the values of a property, and reports whether one fits.
+// set sets a field from the values of a property, and reports whether a value fits.
 func (d *decoder) set(f reflect.Value, values []any, depth int) bool {
 	if f.Kind() == reflect.Slice {
 		for _, v := range values {
@@ -161,7 +161,7 @@ func (d *decoder) setOne(f reflect.Value, v any, depth int) bool {
 	}
 }
 
-// plain returns a value as a text.
+// plain returns a value as text.
 func plain(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -181,11 +181,11 @@ func plain(v any) string {
 	return ""
 }
 
-// MarshalJSON writes an item as JSON-LD without a context. A property with one value is that value, one with several is a list. Items
-// nested deeper than 64 are written as references.
+// MarshalJSON returns an item as JSON-LD without a context. A property with a single value is that value; with several values it is a list.
+// Items that are nested deeper than 64 are written as references.
 func (it *Item) MarshalJSON() ([]byte, error) { return json.Marshal(it.document(0, new(int))) }
 
-// document returns an item as JSON. Items that are referred to several times are written each time, so their number is limited.
+// document returns an item as a JSON object. It limits the number of items, because an item is written again for each reference to it.
 func (it *Item) document(depth int, written *int) map[string]any {
 	m := map[string]any{}
 	if it.ID != "" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// isJSONLD reports whether a script has this type.
+// isJSONLD reports whether the type of a script means JSON-LD.
 func isJSONLD(mediaType string) bool {
 	t, _, _ := strings.Cut(mediaType, ";")
 	return strings.EqualFold(strings.TrimSpace(t), "application/ld+json")
@@ -16,8 +16,8 @@ func isJSONLD(mediaType string) bool {
 // maxScript limits a script, in bytes.
 const maxScript = 4 << 20
 
-// jsonLD parses a script. If it is not JSON, it is dropped, as by search engines, after repairing the most frequent mistakes: line feeds
-// inside texts, and HTML comments or CDATA marks around the whole.
+// jsonLD parses a script. If it is not JSON, the most frequent mistakes are repaired: line feeds inside texts, and HTML comments or CDATA
+// marks around the whole. If it still is not JSON, it is dropped, as search engines do.
 func (p *Page) jsonLD(script string) {
 	if len(script) > maxScript {
 		return
@@ -36,7 +36,7 @@ func (p *Page) jsonLD(script string) {
 	p.top(v, 0)
 }
 
-// withoutControls replaces control characters, which JSON texts must not contain, by blanks.
+// withoutControls replaces control characters by blanks, because JSON texts must not contain them.
 func withoutControls(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {
@@ -68,7 +68,7 @@ func (p *Page) top(v any, depth int) {
 	}
 }
 
-// value converts a JSON value to the value of a property, or returns nil. The caller handles lists.
+// value converts a JSON value to the value of a property, or returns nil. Its caller must handle lists.
 func (p *Page) value(v any, depth int) any {
 	switch v := v.(type) {
 	case string:
@@ -92,7 +92,7 @@ func (p *Page) value(v any, depth int) any {
 	return nil
 }
 
-// object returns an item, or nil if there are too many.
+// object converts a JSON object to an item; it returns nil if there are too many.
 func (p *Page) object(v map[string]any, depth int) any {
 	it := p.newItem("json-ld")
 	if it == nil {
@@ -128,7 +128,7 @@ func asList(v any) []any {
 	return []any{v}
 }
 
-// flatten returns the elements of a value, including those of its lists, @list and @set.
+// flatten returns the elements of a value, including the elements of lists, @list and @set in it.
 func flatten(v any, depth int) (list []any) {
 	switch x := v.(type) {
 	case []any:
@@ -148,8 +148,8 @@ func flatten(v any, depth int) (list []any) {
 	return []any{v}
 }
 
-// link replaces JSON-LD references, which are items with only an identifier, by the items that they refer to. A reference to an item that
-// contains it stays.
+// link replaces JSON-LD references, which are items that only have an identifier, by the items to which they refer. A reference to an item
+// that contains it stays.
 func (p *Page) link() {
 	open := map[*Item]bool{}
 	done := map[*Item]bool{}

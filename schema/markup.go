@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// markup reads Microdata (HTML Standard chapter 5) and RDFa Lite 1.1 in one pass. An itemref may name up to maxRefs elements; their
-// contents count only for the first item that refers to them.
+// markup reads Microdata (HTML Standard chapter 5) and RDFa Lite 1.1 in one pass. An itemref may name up to maxRefs elements; the contents
+// of an element count only for the first item that refers to it.
 func (p *Page) markup(tree *html.Node, base string) {
 	r := markupReader{page: p, referred: map[string]*Item{}}
 	if base != "" {
@@ -24,11 +24,11 @@ const maxRefs = 1_000
 type markupReader struct {
 	page     *Page
 	base     *url.URL
-	refs     map[*html.Node]*Item // items with an itemref
-	referred map[string]*Item     // ids in itemrefs, with the item
+	refs     map[*html.Node]*Item // items of elements with an itemref
+	referred map[string]*Item     // item that refers to an id, by id
 }
 
-// collectRefs creates the items with references in advance, because they may come after the elements that they refer to.
+// collectRefs creates the items that have an itemref in advance, because they may come after the elements to which they refer.
 func (r *markupReader) collectRefs(tree *html.Node) {
 	r.refs = map[*html.Node]*Item{}
 	for n := range tree.Descendants() {
@@ -52,7 +52,7 @@ func (r *markupReader) collectRefs(tree *html.Node) {
 	}
 }
 
-// children reads the children of n, which are in an item of Microdata, in one of RDFa, in both or neither.
+// children reads the children of n. They are in the item micro of Microdata, in the item rdfa of RDFa, in both or, if nil, in neither.
 func (r *markupReader) children(n *html.Node, micro, rdfa *Item) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type == html.ElementNode {
@@ -61,7 +61,7 @@ func (r *markupReader) children(n *html.Node, micro, rdfa *Item) {
 	}
 }
 
-// microdata reads an element and returns the item of its children.
+// microdata reads the Microdata of an element, and returns the item in which its children are.
 func (r *markupReader) microdata(n *html.Node, in *Item) *Item {
 	if id := attr(n, "id"); id != "" && in == nil {
 		in = r.referred[id]
@@ -88,10 +88,10 @@ func (r *markupReader) microdata(n *html.Node, in *Item) *Item {
 	return in
 }
 
-// rdfa reads an element and returns the item of its children.
+// rdfa reads the RDFa of an element, and returns the item in which its children are.
 func (r *markupReader) rdfa(n *html.Node, in *Item) *Item {
 	if n.DataAtom == atom.Meta && in == nil {
-		return in // OpenGraph
+		return in // this is OpenGraph
 	}
 	names := strings.Fields(attr(n, "property"))
 	if types := attr(n, "typeof"); types != "" {
@@ -112,7 +112,7 @@ func (r *markupReader) rdfa(n *html.Node, in *Item) *Item {
 	return in
 }
 
-// attach adds an item to the item that contains it, or to the page.
+// attach adds an item to the item that contains it or, if there is none, to the page.
 func (r *markupReader) attach(it, in *Item, names []string) {
 	if in == nil || in == it || len(names) == 0 {
 		r.page.Items = append(r.page.Items, it)
@@ -137,7 +137,7 @@ func locals(names string) (list []string) {
 	return list
 }
 
-// valueOf returns the value of a property by the HTML Standard (section 5.2.4).
+// valueOf returns the value of a property as the HTML Standard defines it (section 5.2.4).
 func (r *markupReader) valueOf(n *html.Node, content string) string {
 	if v, ok := lookup(n, content); ok {
 		return strings.TrimSpace(v)
@@ -163,8 +163,8 @@ func (r *markupReader) valueOf(n *html.Node, content string) string {
 	return r.textOf(n)
 }
 
-// maxText limits the bytes of a property's text. The texts of nested properties overlap, so that otherwise a page of n nested elements
-// would have texts of n² bytes.
+// maxText limits the text of a property, in bytes. The texts of nested properties overlap: without a limit, the texts of a page of n nested
+// elements would have n² bytes.
 const maxText = 64 << 10
 
 // textOf returns the text in an element, with white space collapsed.

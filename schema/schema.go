@@ -4,12 +4,12 @@
 //	page := schema.Read(tree, "https://shop.site.example/kettle")
 //	products, err := schema.All[Product](page, "Product")
 //
-// An [Item] has types and properties, whichever syntax it was written in. [All] decodes items of a type into structs, by the names in
-// their json tags. Sites write the same property as a text, an item or a list of either; All takes each of these where the struct has a
+// An [Item] has types and properties, whatever its syntax on the page. [All] decodes the items of a type into structs, with the names in
+// their json tags. Sites write the same property as text, as an item or as a list; All decodes each of these, whether the struct has a
 // string, a number, a struct or a slice.
 //
-// The package accepts hostile input: time is linear in the size of the page, and the results are limited. It makes no requests: it does
-// not load JSON-LD contexts, and compares names without their namespace.
+// The package accepts hostile input: its time is linear in the size of the page, and the results are limited. It makes no requests: it does
+// not load JSON-LD contexts, and compares names without their namespaces.
 package schema
 
 import (
@@ -21,17 +21,17 @@ import (
 
 // Limits of the data kept for a page. Data beyond them is dropped.
 const (
-	maxItems  = 10_000  // items, including nested ones
-	maxValues = 100_000 // values of properties, including nested ones
-	maxDepth  = 64      // depth of nested items
+	maxItems  = 10_000  // maximum number of items, including nested ones
+	maxValues = 100_000 // maximum number of values of properties, including nested ones
+	maxDepth  = 64      // maximum depth of nested items
 )
 
 // Page holds the structured data of a page.
 type Page struct {
 	Items []*Item // items that are not a property of another one, in document order; those of JSON-LD first
 
-	// Properties holds the META elements of OpenGraph (og:, article:, …) and Dublin Core (dc., dcterms.) by their
-	// names in lower case, in document order.
+	// Properties has the values of META elements of OpenGraph (og:, article:, …) and Dublin Core (dc., dcterms.), by name in lower case, in
+	// document order.
 	Properties map[string][]string
 
 	items, values int
@@ -41,15 +41,14 @@ type Page struct {
 // Item is an entity that a page describes.
 type Item struct {
 	Syntax string   // "json-ld", "microdata" or "rdfa"
-	ID     string   // its URL or identifier, or ""
+	ID     string   // URL or identifier of the item, or ""
 	Types  []string // names without their namespace, for example "Product"
 
-	// Properties holds the values of each property, by its name without namespace. A value is a string, a float64, a bool
-	// or an *Item.
+	// Properties has the values of each property, by name without namespace. A value is a string, a float64, a bool or an *Item.
 	Properties map[string][]any
 }
 
-// Is reports whether the item has a type, ignoring its namespace and case.
+// Is reports whether the item has a type. Namespace and case do not matter.
 func (it *Item) Is(name string) bool {
 	name = local(name)
 	for _, t := range it.Types {
@@ -60,7 +59,8 @@ func (it *Item) Is(name string) bool {
 	return false
 }
 
-// Text returns the first value of a property as text. For an item it returns the name or the identifier. It is "" if there is none.
+// Text returns the first value of a property as text. If the value is an item, it is the item's name or identifier. It is "" if there is no
+// value.
 func (it *Item) Text(property string) string {
 	for _, v := range it.Properties[property] {
 		if s := plain(v); s != "" {
@@ -70,8 +70,8 @@ func (it *Item) Text(property string) string {
 	return ""
 }
 
-// Read reads the structured data of an element tree. base is the page's URL, against which relative URLs in Microdata and RDFa are
-// resolved; "" leaves them as written.
+// Read reads the structured data of a page's element tree. base is the page's URL, to resolve relative URLs in Microdata and RDFa; ""
+// leaves these unchanged.
 func Read(tree *html.Node, base string) *Page {
 	p := &Page{Properties: map[string][]string{}, byID: map[string]*Item{}}
 	for n := range tree.Descendants() {
@@ -110,7 +110,7 @@ var metaPrefixes = map[string]bool{
 	"dc": true, "dcterms": true, "twitter": true, "fb": true,
 }
 
-// Property returns the first value of the first of these META properties that has one.
+// Property returns the first value of the first of these META properties that has a value.
 func (p *Page) Property(names ...string) string {
 	for _, name := range names {
 		if v := p.Properties[name]; len(v) > 0 {
@@ -120,7 +120,7 @@ func (p *Page) Property(names ...string) string {
 	return ""
 }
 
-// Find returns the items of any of these types, nested ones too, in document order, each once.
+// Find returns the items that have any of these types, including nested ones, in document order and each once.
 func (p *Page) Find(types ...string) (found []*Item) {
 	seen := map[*Item]bool{}
 	var visit func(it *Item)
@@ -149,7 +149,7 @@ func (p *Page) Find(types ...string) (found []*Item) {
 	return found
 }
 
-// count reports whether another value may be kept.
+// count counts a value, and reports whether it may be kept.
 func (p *Page) count() bool {
 	p.values++
 	return p.values <= maxValues
@@ -170,7 +170,7 @@ func (p *Page) add(it *Item, name string, v any) {
 	}
 }
 
-// local returns a name without its namespace: "Product" of "https://schema.org/Product" and "schema:Product".
+// local returns a name without its namespace, such as "Product" for "https://schema.org/Product" and "schema:Product".
 func local(name string) string {
 	if i := strings.LastIndexAny(name, "/#:"); i >= 0 {
 		return name[i+1:]
