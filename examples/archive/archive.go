@@ -26,13 +26,13 @@ func (o options) config(base crawler.Config) job.Config {
 	return c
 }
 
-// archive makes the archive. whole tells whether nothing of the site was left.
+// archive makes the archive. whole reports whether no URLs of the site were left.
 func archive(ctx context.Context, o options, out io.Writer, base crawler.Config) (whole bool, err error) {
 	j, err := job.Create(o.dir, o.config(base), o.seed.String())
 	if err != nil {
 		return false, err
 	}
-	defer context.AfterFunc(ctx, j.Crawler().Drain)() // requests in flight end, and are archived
+	defer context.AfterFunc(ctx, j.Crawler().Drain)() // requests in flight end normally, and are archived
 	rep, err := j.Run(context.WithoutCancel(ctx))
 	if err = errors.Join(err, j.Close()); rep == nil {
 		return false, err
@@ -44,7 +44,7 @@ func archive(ctx context.Context, o options, out io.Writer, base crawler.Config)
 	return rep.Finish == crawler.FinishDone, err
 }
 
-// check reports everything in an archive that differs from the record, and every request that broke a rule.
+// check reports every difference between an archive and the crawl's record, and every request that broke a rule.
 func check(dir string, out io.Writer) (same bool, err error) {
 	r, err := job.Read(dir)
 	if err != nil {

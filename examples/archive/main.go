@@ -43,7 +43,7 @@ Exit code: 0 the whole site, or nothing found by -check; 1 a part of the site, o
 
 `
 
-// options is the command line.
+// options holds the values of the command line.
 type options struct {
 	cmdline.Crawl
 	dir, check      string
@@ -53,7 +53,7 @@ type options struct {
 	seed            weburl.URL
 }
 
-// run is the program. base is a Config to start from: tests put a simulated web into it.
+// run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
 	return cmdline.Run("archive", args, stderr, exitFailed, parse, func(o options) (int, error) {
 		var whole bool

@@ -18,8 +18,8 @@ import (
 // ExitUsage is the exit code for an invalid command line.
 const ExitUsage = 2
 
-// Main calls run with a context that Ctrl-C ends, and exits with its code. base is the Config to start from: tests pass one with a
-// simulated web.
+// Main calls run with a context that Ctrl-C cancels, and exits with the code that run returns. base is the initial Config: tests pass one
+// with a simulated web.
 func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, crawler.Config{})
@@ -27,8 +27,8 @@ func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer,
 	os.Exit(code)
 }
 
-// Run parses the command line of the program called name, calls do, and returns the exit code: the one of do, ExitUsage, or failed if do
-// returns an error. Errors are printed to stderr.
+// Run parses the command line of the program called name, calls do, and returns the exit code: that of do, ExitUsage for an invalid command
+// line, or failed if do returns an error. Errors are printed to stderr.
 func Run[O any](name string, args []string, stderr io.Writer, failed int, parse func([]string, io.Writer) (O, error), do func(O) (int, error)) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -61,7 +61,7 @@ func Flags(name, about string, stderr io.Writer) *flag.FlagSet {
 type Crawl struct {
 	Agent, Contact string
 	Delay          time.Duration // minimum pause between two requests to a host
-	Pages          int           // maximum number
+	Pages          int           // maximum number of pages
 }
 
 // Who adds the flags -contact and -agent. The default agent is the name of the program.
@@ -70,13 +70,13 @@ func (c *Crawl) Who(f *flag.FlagSet, agent string) {
 	f.StringVar(&c.Agent, "agent", agent, "`NAME/VERSION` in the User-Agent; NAME is what robots.txt may name")
 }
 
-// Bounds adds the flags -delay and -max-pages, with the default number of pages and the word for what counts as one.
+// Bounds adds the flags -delay and -max-pages. pages is the default number of pages; what is the word for them in help texts.
 func (c *Crawl) Bounds(f *flag.FlagSet, pages int, what string) {
 	f.DurationVar(&c.Delay, "delay", time.Second, "least pause between two requests to a host; a longer one that the site asks for is kept")
 	f.IntVar(&c.Pages, "max-pages", pages, what+" fetched at most")
 }
 
-// Check returns an error about invalid values.
+// Check returns an error if values of the flags are invalid.
 func (c *Crawl) Check() error {
 	if c.Pages < 1 || c.Delay < 0 {
 		return errors.New("-max-pages must be 1 or more, and -delay not negative")
@@ -84,7 +84,7 @@ func (c *Crawl) Check() error {
 	return nil
 }
 
-// Set puts the values into a Config.
+// Set copies the values of the flags into a Config.
 func (c *Crawl) Set(to *crawler.Config) {
 	to.Agent, to.Contact = c.Agent, c.Contact
 	if c.Pages > 0 {

@@ -1,5 +1,5 @@
-// Command corpus makes a corpus of texts from sites for training language models: JSON lines and Parquet, with data sheet and metadata.
-// Pages of sites that forbid this use are not requested, or left out if only the page states it.
+// Command corpus makes a corpus of texts from sites, for training language models: as JSON lines and Parquet, with data sheet and metadata.
+// It does not request pages of sites that forbid this use. If only the page itself forbids it, the page is left out.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 
 func main() { cmdline.Main(run) }
 
-// run is the program. base is the Config to start from: tests put a simulated web into it.
+// run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
 	var c cmdline.Crawl
 	f := cmdline.Flags("corpus", "usage: corpus -contact URL|MAIL -o DIR [flags] URL…\n\nCrawls into DIR and makes the corpus DIR-corpus.\n\n", stderr)
@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, base craw
 	})
 }
 
-// collect crawls into a directory, and makes a corpus of the pages fetched until the crawl was over or interrupted.
+// collect crawls into a directory. When the crawl is over or interrupted, it makes a corpus of the pages fetched until then.
 func collect(ctx context.Context, dir string, config job.Config, seeds []string, out io.Writer) error {
 	j, err := job.Create(dir, config, seeds...)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/fetcher"
 )
 
-// extractor extracts the links of feeds, and the feeds that pages name.
+// extractor extracts the links in feeds, and in pages the links to their feeds.
 type extractor struct{}
 
 // Extract implements crawler.Extractor.
@@ -38,7 +38,7 @@ func namesFeed(l extract.Link) bool {
 	return false
 }
 
-// isXML reports whether feeds are sent with this media type.
+// isXML reports whether feeds may have this media type.
 func isXML(mediaType string) bool {
 	return mediaType == "application/xml" || mediaType == "text/xml" || strings.HasSuffix(mediaType, "+xml")
 }

@@ -25,7 +25,7 @@ Exit code: 0 all feeds were read, 1 some could not be read, 2 wrong usage.
 
 `
 
-// options is the command line.
+// options holds the values of the command line.
 type options struct {
 	cmdline.Crawl
 	state     string
@@ -91,7 +91,7 @@ func watch(ctx context.Context, o options, stdout io.Writer, cfg crawler.Config)
 		return err
 	}
 	if werr := news.write(stdout, o.json); werr != nil {
-		return errors.Join(err, werr) // entries that were not printed must stay new
+		return errors.Join(err, werr) // without saving: entries that were not printed must stay new
 	}
 	return errors.Join(err, news.failed(), known.with(news.read).save(o.state))
 }

@@ -23,9 +23,9 @@ type item struct {
 	Title string `json:"title,omitempty"`
 }
 
-// news collects new entries. It is the crawl's Handler.
+// news collects the new entries of feeds. It is the crawl's Handler.
 type news struct {
-	known state // state at the start
+	known state // state before this run
 	all   bool
 
 	mu    sync.Mutex
@@ -42,7 +42,7 @@ func (n *news) Handle(_ context.Context, v *crawler.Visit) error {
 	case v.Outcome != crawler.Fetched || v.Status() != http.StatusOK:
 		n.fail(fmt.Errorf("%s: %s", v.URL, cmp.Or(v.Reason, fmt.Sprintf("status %d", v.Status()))))
 	case v.Doc != nil && v.Page.IsHTML():
-		return nil // its feeds are among its links
+		return nil // a page: its feeds are among its links
 	case v.Doc == nil || !slices.ContainsFunc(v.Doc.Links, isEntry) && v.Doc.Title == "":
 		n.fail(fmt.Errorf("%s: neither a page nor a feed", v.URL))
 	default:
@@ -59,7 +59,7 @@ func (n *news) fail(err error) {
 	n.errs = append(n.errs, err)
 }
 
-// feed records the entries of a feed, and which of them are new. It copies texts, so that the feed does not stay in memory.
+// feed records the entries of a feed, and which of them are new. It copies texts, since otherwise the whole feed would stay in memory.
 func (n *news) feed(v *crawler.Visit) {
 	at := v.URL.String()
 	old, again := n.known[at]
@@ -87,8 +87,8 @@ func (n *news) feed(v *crawler.Visit) {
 	n.items = append(n.items, items...)
 }
 
-// write prints the new entries, in the order of each feed. An entry in several feeds is printed once. Titles are quoted, so that they
-// cannot control a terminal.
+// write prints the new entries, in the order of each feed. An entry that is in several feeds is printed once. Titles are quoted, so that
+// they cannot control a terminal.
 func (n *news) write(w io.Writer, asJSON bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -112,7 +112,7 @@ func (n *news) write(w io.Writer, asJSON bool) error {
 	return nil
 }
 
-// failed returns an error about the feeds that could not be read.
+// failed returns an error that lists the feeds that could not be read.
 func (n *news) failed() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

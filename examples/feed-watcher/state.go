@@ -15,29 +15,29 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// state holds the known feeds by URL.
+// state holds what is known of feeds, by URL.
 type state map[string]feed
 
 // feed is the state of a feed when it was last read.
 type feed struct {
 	ETag         string   `json:"etag,omitempty"`
 	LastModified string   `json:"last_modified,omitempty"`
-	Entries      []string `json:"entries"` // URLs: those in the feed, then those that were in it earlier
+	Entries      []string `json:"entries"` // URLs of entries: those in the feed, then those that were in it earlier
 }
 
-// Past implements crawler.History: a feed that was read before is requested conditionally.
+// Past implements crawler.History. A feed that was read before is requested conditionally.
 func (s state) Past(u weburl.URL) (crawler.Past, bool) {
 	f, known := s[u.String()]
 	return crawler.Past{Validators: fetcher.Validators{ETag: f.ETag, LastModified: f.LastModified}}, known
 }
 
-// All implements crawler.History: only URLs that the crawl finds are visited.
+// All implements crawler.History. It returns nil, because only URLs that the crawl finds are visited.
 func (state) All() iter.Seq2[weburl.URL, int] { return nil }
 
-// maxKept limits the remembered entries of a feed, unless it currently contains more.
+// maxKept limits the number of entries that are kept for a feed. If the feed has more at present, all of these are kept.
 const maxKept = 2000
 
-// keep adds entries that were in the feed earlier, because an entry that disappears and returns is not new.
+// keep adds entries that were in the feed earlier: an entry that disappears and returns is not new.
 func (f *feed) keep(old []string) {
 	has := map[string]bool{}
 	for _, u := range f.Entries {
@@ -66,7 +66,7 @@ func load(path string) (state, error) {
 	return s, nil
 }
 
-// with returns the state with the feeds in read replaced.
+// with returns the state, with the feeds in read replaced by their new state.
 func (s state) with(read state) state {
 	all := maps.Clone(s)
 	maps.Copy(all, read)

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/extract/css"
 )
 
-// topic is the topic of the crawl: words in lower case, with their weights.
+// topic has the words of the crawl's topic in lower case, with their weights.
 type topic map[string]float64
 
 func parseTopic(list string) (topic, error) {
@@ -40,7 +40,7 @@ func parseTopic(list string) (topic, error) {
 
 func separates(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-// in returns the sum over the words of the topic: the weight times worth of the word's frequency in the text.
+// in returns a score for a text: the sum, over the words of the topic, of the word's weight times worth(its frequency in the text).
 func (t topic) in(text string, worth func(n float64) float64) (sum float64) {
 	count := map[string]float64{}
 	for found := range strings.FieldsFuncSeq(strings.ToLower(text), separates) {
@@ -59,12 +59,12 @@ func (t topic) in(text string, worth func(n float64) float64) (sum float64) {
 func once(float64) float64    { return 1 }
 func often(n float64) float64 { return math.Log2(1 + n) }
 
-// promise is the crawl's Config.Score: a score for the words in a link's text and URL, plus half the score of its page.
+// promise returns the score of a link, for Config.Score: a score for the words in its text and URL, plus half the score of its page.
 func (t topic) promise(v *crawler.Visit, l *crawler.Link) float64 {
 	return t.in(l.Text, once) + t.in(l.URL.PathQuery(), once) + v.Score/2
 }
 
-// page is a page found.
+// page is a page that was found.
 type page struct {
 	score      float64
 	url, title string
@@ -72,7 +72,7 @@ type page struct {
 
 var body = css.MustCompile("body")
 
-// score returns the page with its score, nothing if it has no word of the topic.
+// score returns a visited page with its score; nothing if the page has no word of the topic.
 func (t topic) score(_ context.Context, v *crawler.Visit) ([]page, error) {
 	tree, err := v.Tree()
 	if err != nil || tree == nil || v.Directives.NoIndex {

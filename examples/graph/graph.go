@@ -7,10 +7,10 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// graph holds the known links of a site. Two spellings of a URL are one node.
+// graph holds the known links of a site. All spellings of a URL are one node.
 type graph struct {
 	nodes    []node
-	edges    map[edge]int // number of occurrences of the link on the page
+	edges    map[edge]int // number of occurrences of each link on its page
 	index    map[weburl.Key]int
 	maxEdges int
 	dropped  int // number of links beyond maxEdges
@@ -22,16 +22,16 @@ type node struct {
 	state      string // outcome of the visit, or one of the states below
 	status     int
 	depth      int
-	in, out    int // number of edges, without links of a page to itself
+	in, out    int // numbers of edges to and from the node, without links of a page to itself
 }
 
-// States of nodes that were not visited.
+// States of nodes that the crawl has not visited.
 const (
 	stateUnvisited = "unvisited"
 	stateExternal  = "external"
 )
 
-// edge leads from one node to another.
+// edge is a link or a redirect from one node to another.
 type edge struct {
 	from, to int
 	redirect bool
@@ -41,7 +41,7 @@ func newGraph(maxEdges int) *graph {
 	return &graph{edges: map[edge]int{}, index: map[weburl.Key]int{}, maxEdges: maxEdges}
 }
 
-// node returns the index of u's node, creating it if necessary.
+// node returns the index of the node for u. If there is none, it creates it.
 func (g *graph) node(u weburl.URL, depth int) int {
 	i, known := g.index[u.Key()]
 	if !known {
@@ -53,8 +53,8 @@ func (g *graph) node(u weburl.URL, depth int) int {
 	return i
 }
 
-// link adds an edge to u, unless u is the same page. Beyond the limit it adds neither edges nor the nodes to which
-// only they would lead.
+// link adds an edge to u, unless u is the same page. Beyond the maximum number, it adds no edges, and no nodes to which only such edges
+// would lead.
 func (g *graph) link(from int, u weburl.URL, depth int, redirect bool) (to int, ok bool) {
 	to, known := g.index[u.Key()]
 	if known && to == from {

@@ -2,16 +2,15 @@ package main
 
 import "math"
 
-// point is a place in the plane.
+// point is a position in the plane.
 type point struct{ x, y float64 }
 
 // rounds is the number of rounds in which the layout moves every node.
 const rounds = 300
 
-// layout places nodes so that those with an edge between them are near each other and others are not: nodes push each
-// other away, edges pull, and each round moves them less (the force-directed method of Fruchterman and Reingold,
-// 1991). It starts with rings by depth and uses no randomness, so a graph always looks the same. Its time grows with
-// the square of the number of nodes.
+// layout places nodes so that those joined by an edge are close to each other and others are not. All nodes push each other away, edges
+// pull, and nodes move less from round to round (the force-directed method of Fruchterman and Reingold, 1991). It starts with rings by
+// depth and uses no randomness, so a graph always looks the same. Its time grows with the square of the number of nodes.
 func layout(depths []int, edges [][2]int) []point {
 	at := rings(depths)
 	force := make([]point, len(at))
@@ -38,10 +37,10 @@ func rings(depths []int) []point {
 	return at
 }
 
-// nearest limits the force between nodes at almost the same position.
+// nearest is the minimum distance used to compute forces, so that nodes at almost the same position do not fly apart.
 const nearest = 1e-3
 
-// repel sets the forces between nodes: away from each other, and a little towards the middle so that unconnected parts stay in the
+// repel sets the forces on nodes: away from each other, and a little towards the middle, so that parts without connection stay in the
 // picture.
 func repel(at, force []point) {
 	const middle = 0.05
@@ -77,7 +76,7 @@ func move(at, force []point, most float64) {
 	}
 }
 
-// fit scales the points into a square with the given side and margin, and keeps their proportions.
+// fit scales the points into a square with this side and margin, and keeps their proportions.
 func fit(at []point, side, margin float64) {
 	if len(at) == 0 {
 		return

@@ -28,10 +28,10 @@ Exit code: 0 written, 1 not written or not finished, 2 wrong usage.
 
 `
 
-// maxDrawn limits -nodes: the layout compares all pairs of nodes.
+// maxDrawn limits the value of -nodes, because the layout compares all pairs of nodes.
 const maxDrawn = 1000
 
-// options is the command line.
+// options holds the values of the command line.
 type options struct {
 	cmdline.Crawl
 	maxEdges     int

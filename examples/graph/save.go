@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// replace writes a file and replaces an older one atomically.
+// replace writes a file. An older file is replaced atomically.
 func replace(path string, write func(io.Writer) error) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".graph-*")
 	if err != nil {

@@ -26,7 +26,7 @@ func (s *site) Handle(_ context.Context, v *crawler.Visit) error {
 	n := &s.graph.nodes[at]
 	n.state, n.status = string(v.Outcome), v.Status()
 	if v.Doc != nil {
-		n.title = strings.Clone(v.Doc.Title) // a copy, so that the page does not stay in memory
+		n.title = strings.Clone(v.Doc.Title) // a copy: otherwise the whole page would stay in memory
 	}
 	if !v.Location.IsZero() {
 		s.graph.link(at, v.Location, v.Depth, true)
@@ -37,7 +37,8 @@ func (s *site) Handle(_ context.Context, v *crawler.Visit) error {
 	return nil
 }
 
-// add adds a link of a page to the graph: to a page of the site, whether it will be visited or not, or to another site as a whole.
+// add adds a link of a page to the graph. It leads to a page of the site, whether that will be visited or not, or to another site as a
+// whole.
 func (s *site) add(from, depth int, l crawler.Link) {
 	switch l.Fate {
 	case crawler.FateResource, crawler.FateInvalid:

@@ -13,7 +13,7 @@ import (
 
 const (
 	side     = 1200
-	labelled = 25 // nodes with a label
+	labelled = 25 // maximum number of nodes with a label
 )
 
 const svgHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 1200" font-family="sans-serif" font-size="11">
@@ -21,10 +21,10 @@ const svgHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 1200"
 <rect width="1200" height="1200" fill="#fff"/>
 `
 
-// picture draws the nodes with the most edges, at most most of them, and the edges between them.
+// picture draws at most most nodes, those with the most edges, and the edges between them.
 func picture(w io.Writer, g *graph, most int) error {
 	show := g.busiest(most)
-	place := make(map[int]int, len(show)) // a node's position in show
+	place := make(map[int]int, len(show)) // position of each node in show
 	depths := make([]int, len(show))
 	for i, n := range show {
 		place[n], depths[i] = i, g.nodes[n].depth
@@ -44,7 +44,7 @@ func picture(w io.Writer, g *graph, most int) error {
 	return b.Flush()
 }
 
-// busiest returns the nodes with the most edges, in order.
+// busiest returns the nodes with the most edges, most edges first.
 func (g *graph) busiest(most int) []int {
 	order := g.ranked()
 	slices.SortStableFunc(order, func(i, j int) int {
@@ -53,7 +53,7 @@ func (g *graph) busiest(most int) []int {
 	return order[:min(most, len(order))]
 }
 
-// between returns the edges between nodes that have a place, with the places that each edge joins.
+// between returns the edges between the nodes in place, and the two places that each edge joins.
 func (g *graph) between(place map[int]int) (edges []edge, pairs [][2]int) {
 	for _, e := range g.sortedEdges() {
 		from, shown := place[e.from]
@@ -94,7 +94,7 @@ func circle(w io.Writer, n *node, p point, label bool) {
 // name returns a page's title, or its address if it has none.
 func name(n *node) string { return cmp.Or(n.title, n.url) }
 
-// shorten cuts text to a length that fits next to its neighbours.
+// shorten cuts text so that it fits beside the neighbours.
 func shorten(s string) string {
 	const most = 32
 	if r := []rune(s); len(r) > most {
@@ -103,7 +103,7 @@ func shorten(s string) string {
 	return s
 }
 
-// colour shows the outcome of the visit.
+// colour returns the colour for the outcome of the visit.
 func colour(n *node) string {
 	switch {
 	case n.state == string(crawler.Fetched) && n.status < 400:

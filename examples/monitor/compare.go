@@ -13,10 +13,10 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// kind is the outcome of a page.
+// kind says what has happened to a page.
 type kind string
 
-// The kinds of changes. Unsure and not reached are not changes: the state of the page is unknown.
+// Kinds of changes. unsure and notReached are no changes: the state of the page is unknown.
 const (
 	added      kind = "new"
 	changed    kind = "changed"
@@ -26,20 +26,20 @@ const (
 	notReached kind = "not_reached"
 )
 
-// change is a page that has changed, or whose state is unknown.
+// change is a page that has changed, or whose state is unknown now.
 type change struct {
 	Kind   kind   `json:"kind"`
 	URL    string `json:"url"`
 	Detail string `json:"detail,omitempty"`
 }
 
-// there reports whether a visit found a page.
+// there reports whether the visit found a page.
 func there(r sink.Record) bool {
 	return crawler.Outcome(r.Outcome) == crawler.Fetched && r.Status >= 200 && r.Status < 300
 }
 
-// compare returns the differences between two states, in the order of the URLs. Only a complete crawl can show that no page links to a URL
-// any more.
+// compare returns the differences between two states, sorted by URL. whole says whether the crawl was complete: only then can a missing
+// visit show that no page links to a URL any more.
 func compare(before, after state, whole bool) (list []change) {
 	urls := maps.Clone(before)
 	maps.Copy(urls, after)
@@ -71,7 +71,7 @@ func appeared(now sink.Record) (kind, string) {
 	return added, now.Title
 }
 
-// differs returns the kind of change of a page that existed before, "" if it has not changed.
+// differs returns how a page that existed before has changed, "" if it has not changed.
 func differs(old, now sink.Record) (kind, string) {
 	switch {
 	case crawler.Outcome(now.Outcome) == crawler.Redirected:
@@ -95,13 +95,13 @@ func differs(old, now sink.Record) (kind, string) {
 	return changed, fmt.Sprintf("%+d bytes", now.Bytes-old.Bytes)
 }
 
-// tell reports whether any of the list is a change.
+// tell reports whether any element of the list is a change.
 func tell(list []change) bool {
 	return slices.ContainsFunc(list, func(c change) bool { return c.Kind != unsure && c.Kind != notReached })
 }
 
-// merge returns the state for the next comparison: the new one, but with the old state of pages whose state is unknown now, so that they
-// are not new when they are back.
+// merge returns the state for the next comparison. It is the new state, but with the old state of pages whose state is unknown now:
+// otherwise they would be new when they return.
 func merge(before, after state, list []change) state {
 	next := maps.Clone(after)
 	for _, c := range list {

@@ -8,12 +8,13 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// links is the part of a page's links in the state: those that were followed.
+// links has those of a page's links that were followed, as part of the state.
 type links struct {
 	Links []string `json:"links"`
 }
 
-// follower stores each page's links with its visit, and follows the stored links of an unchanged page. It is the crawl's Handler.
+// follower stores the links of each page with its visit, and follows the stored links of a page that is unchanged. It is the crawl's
+// Handler.
 type follower struct{ before state }
 
 // Handle implements crawler.Handler.
@@ -27,7 +28,7 @@ func (f follower) Handle(_ context.Context, v *crawler.Visit) error {
 	return nil
 }
 
-// followed returns the URLs to which a page leads, each once.
+// followed returns the URLs of the page's links that were followed, each once.
 func followed(v *crawler.Visit) (list []string) {
 	seen := map[string]bool{}
 	for _, l := range v.Links() {
@@ -39,14 +40,14 @@ func followed(v *crawler.Visit) (list []string) {
 	return list
 }
 
-// again follows the stored links.
+// again follows the stored links of an unchanged page.
 func (f follower) again(v *crawler.Visit) error {
 	var old links
 	if err := json.Unmarshal(f.before[v.URL.String()].Data[0], &old); err != nil {
 		return err
 	}
 	for _, url := range old.Links {
-		var refused *crawler.EnqueueError // a new rule excludes it
+		var refused *crawler.EnqueueError // a new rule excludes the URL
 		if err := v.Enqueue(crawler.Request{URL: url}); err != nil && !errors.As(err, &refused) {
 			return err
 		}

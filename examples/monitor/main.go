@@ -1,5 +1,4 @@
-// Command monitor crawls a site again and reports what is new, changed, moved or gone since the last
-// run.
+// Command monitor crawls a site again and reports what is new, changed, moved or gone since the last run.
 package main
 
 import (
@@ -40,7 +39,7 @@ Exit code: 0 nothing changed, 1 something did, 2 wrong usage, 3 the site could n
 
 `
 
-// options is the command line.
+// options holds the values of the command line.
 type options struct {
 	cmdline.Crawl
 	state, dir string
@@ -48,7 +47,7 @@ type options struct {
 	seed       weburl.URL
 }
 
-// run is the program. base is a Config to start from: tests put a simulated web into it.
+// run is the program. base is the initial Config: tests put a simulated web into it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, base crawler.Config) int {
 	return cmdline.Run("monitor", args, stderr, exitFailed, parse, func(o options) (int, error) {
 		changed, err := monitor(ctx, o, stdout, stderr, base)

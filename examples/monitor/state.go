@@ -25,8 +25,8 @@ import (
 // state holds the last visit of each URL of a site.
 type state map[string]sink.Record
 
-// Past implements crawler.History. A page is requested conditionally if it was complete and its links are known, because the response for
-// an unchanged page has no links.
+// Past implements crawler.History. A page is requested conditionally if it was complete and its links are known: the response for an
+// unchanged page has no links.
 func (s state) Past(u weburl.URL) (p crawler.Past, ok bool) {
 	r, known := s[u.String()]
 	if !known || !there(r) || r.Truncated != "" || len(r.Data) == 0 {
@@ -37,23 +37,23 @@ func (s state) Past(u weburl.URL) (p crawler.Past, ok bool) {
 	return p, err == nil && len(r.SHA256) == 2*len(p.SHA256)
 }
 
-// All implements crawler.History: only URLs that the crawl finds are visited.
+// All implements crawler.History. It returns nil, because only URLs that the crawl finds are visited.
 func (state) All() iter.Seq2[weburl.URL, int] { return nil }
 
-// recorder collects the state of a crawl. It is a Sink, which gets one visit after the other.
+// recorder collects the state of a crawl. It is a Sink, because a sink gets one visit after the other.
 type recorder struct {
 	sink.Base
 	before, after state
 }
 
-// Append implements sink.Sink. The new state of an unchanged page is the old one.
+// Append implements sink.Sink. If a page is unchanged, its old state stays.
 func (s recorder) Append(_ context.Context, r *sink.Record) error {
 	kept := *r
 	if crawler.Outcome(r.Outcome) == crawler.NotModified {
 		kept = s.before[r.URL]
 		kept.ETag, kept.LastModified, kept.Started, kept.Ended = r.ETag, r.LastModified, r.Started, r.Ended
 	}
-	kept.Title = strings.Clone(kept.Title) // copied, so that the page does not stay in memory
+	kept.Title = strings.Clone(kept.Title) // a copy: otherwise the whole page would stay in memory
 	kept.Data = slices.Clone(r.Data)
 	s.after[r.URL] = kept
 	return nil
@@ -62,7 +62,7 @@ func (s recorder) Append(_ context.Context, r *sink.Record) error {
 // Sync implements sink.Sink.
 func (recorder) Sync(_ context.Context) (int64, error) { return 0, nil }
 
-// Restore implements sink.Sink. Each run records anew.
+// Restore implements sink.Sink. It accepts only the beginning: each run records everything again.
 func (recorder) Restore(_ context.Context, size int64) error {
 	if size > 0 {
 		return sink.ErrNotCuttable
@@ -73,7 +73,7 @@ func (recorder) Restore(_ context.Context, size int64) error {
 // Close implements sink.Sink.
 func (recorder) Close(_ context.Context) error { return nil }
 
-// load reads a state; nil if there is no such file.
+// load reads a state. It returns nil if there is no such file.
 func load(path string) (s state, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +98,7 @@ func load(path string) (s state, err error) {
 	}
 }
 
-// save writes the state, replacing an older one atomically.
+// save writes the state. An older file is replaced atomically.
 func (s state) save(ctx context.Context, path string) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".monitor-*")
 	if err != nil {

@@ -1,7 +1,7 @@
-// Command otel crawls the given sites and exports a span for each claim of a URL, with a child span for its request, by OpenTelemetry.
-// Here they are written to stdout; another exporter sends them elsewhere.
+// Command otel crawls the given sites and exports spans with OpenTelemetry: one for each claim of a URL, with a child span for the request.
+// Here spans are written to stdout; another exporter sends them elsewhere.
 //
-// A crawl makes many spans: it keeps those of a tenth of the hosts, always the same ones, so that each host is complete or missing.
+// A crawl makes many spans. Those of a tenth of the hosts are kept, always the same hosts, so that all spans of a host are kept or none.
 package main
 
 import (
@@ -53,13 +53,13 @@ func run(contact string, share float64, out sdk.SpanExporter, seeds []string) er
 	return err
 }
 
-// spans makes spans of the events of a crawl.
+// spans makes spans from the events of a crawl.
 type spans struct {
 	tracer trace.Tracer
 	share  float64
 
 	mu   sync.Mutex
-	open map[string]claimed // by URL: a URL is claimed only once at a time
+	open map[string]claimed // open spans by URL: a URL is claimed only once at a time
 }
 
 type claimed struct {
@@ -88,7 +88,7 @@ func (s *spans) trace() *crawler.Trace {
 // kept reports whether the spans of a host are kept.
 func (s *spans) kept(host string) bool {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(host)) // cannot fail
+	_, _ = h.Write([]byte(host)) // writing to a hash cannot fail
 	return float64(h.Sum32())/(1<<32) < s.share
 }
 
@@ -135,7 +135,7 @@ func (s *spans) admitted(u weburl.URL, p politeness.Permit) {
 	}
 }
 
-// answered makes the span of a request, from connecting to the last byte.
+// answered makes the span of a request, from the start of the connection to the last byte.
 func (s *spans) answered(u weburl.URL, a *fetcher.Answer) {
 	c, ok := s.of(u)
 	if !ok {

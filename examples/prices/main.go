@@ -25,10 +25,10 @@ var price = css.MustCompile(".price")
 func read(_ context.Context, v *crawler.Visit) error {
 	tree, err := v.Tree()
 	if err != nil || css.First(tree, price) == nil {
-		return err // not a product
+		return err // the page is not a product
 	}
 	p := product{Page: v.URL.String(), Seen: v.Started.UTC()}
-	return errors.Join(css.Unmarshal(tree, &p), v.Emit(p)) // on an error nothing is written
+	return errors.Join(css.Unmarshal(tree, &p), v.Emit(p)) // after an error nothing is written
 }
 
 func run(ctx context.Context, cfg crawler.Config, file string, seeds ...string) error {

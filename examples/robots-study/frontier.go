@@ -6,7 +6,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// robotsOnly is a Frontier whose pages are never requested: as soon as the robots.txt of a URL's origin is known, the URL is done.
+// robotsOnly is a Frontier with which no page is requested: a URL is done as soon as the robots.txt of its origin is known.
 type robotsOnly struct {
 	*frontier.Memory
 	study *study

@@ -30,7 +30,7 @@ Exit code: 0 every host has its line, 1 the study was not finished, 2 wrong usag
 
 `
 
-// options is the command line.
+// options holds the values of the command line.
 type options struct {
 	cmdline.Crawl
 	list, csv string
@@ -119,7 +119,7 @@ func lines(path string) (list []string, err error) {
 	return list, s.Err()
 }
 
-// survey requests the files and writes the results.
+// survey requests the robots.txt files and writes the results.
 func survey(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawler.Config) error {
 	s := newStudy(o, stdout)
 	queue := &robotsOnly{Memory: frontier.NewMemory(frontier.MemoryConfig{}), study: s}

@@ -19,16 +19,16 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// study collects the rows. It is the crawl's Handler.
+// study collects the rows of the table. It is the crawl's Handler.
 type study struct {
 	options
 	gate *politeness.Gate
 
 	mu     sync.Mutex
 	out    *json.Encoder
-	err    error // first error of out
+	err    error // first error of writing to out
 	rows   map[string]row
-	bodies map[string]body // responses for a robots.txt or a hop of its redirects, by URL
+	bodies map[string]body // responses with a robots.txt or a redirect to it, by URL
 }
 
 type body struct {
@@ -41,7 +41,7 @@ func newStudy(o options, stdout io.Writer) *study {
 	return &study{options: o, out: json.NewEncoder(stdout), rows: map[string]row{}, bodies: map[string]body{}}
 }
 
-// keep records the size of a robots.txt. It is the crawl's KeepRobots.
+// keep records the size of a robots.txt. It is the crawl's Config.KeepRobots.
 func (s *study) keep(p *fetcher.Page) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *study) keep(p *fetcher.Page) error {
 	return s.err
 }
 
-// known reports whether the robots.txt of u's origin is known, and adds the origin's row if so.
+// known reports whether the robots.txt of u's origin is known. If it is, it adds the origin's row.
 func (s *study) known(u weburl.URL) bool {
 	info := s.gate.Origin(u)
 	if info.Known {
@@ -58,11 +58,11 @@ func (s *study) known(u weburl.URL) bool {
 	return info.Known
 }
 
-// Handle implements crawler.Handler: it is called for hosts whose robots.txt could not be fetched.
+// Handle implements crawler.Handler. It is called only for hosts whose robots.txt could not be fetched.
 func (s *study) Handle(_ context.Context, v *crawler.Visit) error {
 	info := s.gate.Origin(v.URL)
 	if info.Known {
-		return nil // it already has a row
+		return nil // the host already has a row
 	}
 	s.add(row{
 		Origin: v.URL.Origin(), State: cmp.Or(v.Reason, string(v.Outcome)), Status: info.Source.Status, Redirects: info.Source.Redirects,
@@ -81,7 +81,7 @@ func (s *study) add(r row) {
 		at = r.Redirects[n-1]
 	}
 	r.Bytes, r.Type = s.bodies[at].bytes, s.bodies[at].kind
-	r.Status = cmp.Or(r.Status, s.bodies[at].status) // the gate does not keep the status of a host that was given up
+	r.Status = cmp.Or(r.Status, s.bodies[at].status) // the gate does not keep the status if it has given a host up
 	s.rows[r.Origin] = r
 	s.err = cmp.Or(s.err, s.out.Encode(r))
 }
@@ -101,7 +101,7 @@ func (s *study) finish(path string) error {
 	return errors.Join(err, s.table(&b), os.WriteFile(path, b.Bytes(), 0o644))
 }
 
-// summary counts hosts by state and by remark.
+// summary prints the number of hosts by state and by lint.
 func (s *study) summary(w io.Writer) error {
 	states, lints, differ := map[string]int{}, map[string]int{}, 0
 	for _, r := range s.rows {
@@ -118,7 +118,7 @@ func (s *study) summary(w io.Writer) error {
 	return err
 }
 
-// counts formats a map as "3 file, 1 none".
+// counts formats a map of counts, such as "3 file, 1 none".
 func counts(m map[string]int) string {
 	var b bytes.Buffer
 	for _, k := range slices.Sorted(maps.Keys(m)) {

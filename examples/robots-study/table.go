@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// table writes the rows as CSV, in the order of the list. It contains only numbers and codes, no text from hosts.
+// table writes the rows as CSV, in the order of the list. It contains only numbers and codes, no text that hosts have written.
 func (s *study) table(w io.Writer) error {
 	c := csv.NewWriter(w) // csv.Writer keeps the first error
 	head := []string{"origin", "state", "status", "redirects", "bytes", "rules", "crawl_delay", "request_rate", "sitemaps", "lints"}
@@ -62,7 +62,7 @@ func verdict(j judged) string {
 	return "disallow"
 }
 
-// differing returns the names of the standards with the opposite verdict.
+// differing returns the names of the dialects with the opposite verdict.
 func differing(j judged) string {
 	names := make([]string, len(j.Differ))
 	for i, d := range j.Differ {

@@ -14,17 +14,17 @@ import (
 // host is a host of the population.
 type host struct{ url, group string }
 
-// drawn is the result of the draw for a host.
+// drawn is a host with the result of the draw for it.
 type drawn struct {
 	URL         string  `json:"url"`
 	Group       string  `json:"group"`
 	Place       int     `json:"place"`       // position in the draw of its group, from 1
 	GroupSize   int     `json:"group_size"`  // number of hosts of the group in the population
-	Drawn       bool    `json:"drawn"`       // Place is within the group's budget
-	Probability float64 `json:"probability"` // probability that a host of the group is drawn: its weight is 1/Probability
+	Drawn       bool    `json:"drawn"`       // whether the host was drawn: Place is at most the number drawn per group
+	Probability float64 `json:"probability"` // probability that a host of the group is drawn; the host's weight is 1/Probability
 }
 
-// parseHost makes a host of the fields of a line.
+// parseHost makes a host from the fields of a line.
 func parseHost(fields []string) (h host, err error) {
 	text := fields[0]
 	if !strings.Contains(text, "://") {
@@ -48,8 +48,8 @@ func parseHost(fields []string) (h host, err error) {
 	return h, nil
 }
 
-// draw sorts each group by a hash of seed and host, and draws the first per hosts. So a host's place depends only on the hosts in the
-// list.
+// draw sorts each group by a hash of seed and host, and draws the first per hosts of it. So a host's place depends only on the seed and the
+// hosts in the list.
 func draw(population []host, seed string, per int) []drawn {
 	list := slices.Clone(population)
 	slices.SortFunc(list, func(a, b host) int {

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// counted is the number of pages of each host, by the URL of its home page.
+// counted has the number of pages of each host, by the URL of the host's home page.
 type counted map[string]int
 
 // counting is a sink that counts pages.
@@ -38,23 +38,23 @@ func (c counting) Append(_ context.Context, r *sink.Record) error {
 // Sync does nothing: counts are only in memory.
 func (counting) Sync(_ context.Context) (int64, error) { return 0, nil }
 
-// Restore does nothing.
+// Restore does nothing: a run is not resumed.
 func (counting) Restore(context.Context, int64) error { return nil }
 
 // Close does nothing.
 func (counting) Close(_ context.Context) error { return nil }
 
-// estimate is an estimated total over a group of the population, or over all of it.
+// estimate is the estimated total of a group of the population, or of all of it.
 type estimate struct {
 	group       string
-	size, drawn int     // hosts
-	total       float64 // estimated
+	size, drawn int     // numbers of hosts
+	total       float64 // estimated total
 	variance    float64 // variance of total; NaN if only one host of several was drawn
 }
 
-// estimates adds up value over the population: each host that was drawn stands for 1/Probability hosts (Horvitz and Thompson), and
-// the error follows from how much the hosts of a group differ and how many of them were not drawn (Cochran, Sampling Techniques,
-// 5.4). The last element is the whole population.
+// estimates estimates the sum of value over the population. Each host that was drawn stands for 1/Probability hosts (Horvitz and Thompson).
+// The error is computed from the differences between hosts of a group, and from the number of hosts that were not drawn (Cochran, Sampling
+// Techniques, 5.4). The last element is the estimate for the whole population.
 func estimates(all []drawn, value func(url string) float64) []estimate {
 	var list []estimate
 	for from := 0; from < len(all); {
@@ -90,8 +90,8 @@ func estimateOf(hosts []drawn, value func(url string) float64) estimate {
 	return e
 }
 
-// write writes the estimate with its error: 1.96 standard errors to either side, which covers the truth in 95 of 100 samples if
-// enough hosts were drawn.
+// write prints the estimate with its error: 1.96 standard errors to each side. If enough hosts were drawn, this range contains the true
+// total in 95 of 100 samples.
 func (e *estimate) write(w io.Writer) {
 	plus := fmt.Sprintf("± %.1f", 1.96*math.Sqrt(e.variance))
 	switch {
@@ -103,7 +103,7 @@ func (e *estimate) write(w io.Writer) {
 	fmt.Fprintf(w, "%s\t%d of %d\t%.1f\t%s\n", e.group, e.drawn, e.size, e.total, plus)
 }
 
-// tell writes the estimates for the population.
+// tell prints the estimates for the population.
 func tell(w io.Writer, all []drawn, pages counted) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, q := range []struct {
@@ -118,5 +118,5 @@ func tell(w io.Writer, all []drawn, pages counted) {
 			e.write(t)
 		}
 	}
-	_ = t.Flush() // to the terminal
+	_ = t.Flush() // an error of the terminal is ignored
 }

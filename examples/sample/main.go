@@ -1,5 +1,5 @@
-// Command sample draws a random sample of hosts, a number from each group, crawls a bounded part of each, and estimates totals for all
-// hosts, with the error. The same seed draws the same sample.
+// Command sample draws a random sample of hosts, a number from each group, and crawls a bounded part of each host. From these it estimates
+// totals for all hosts, with the error. The same seed draws the same sample.
 package main
 
 import (
@@ -35,7 +35,7 @@ Exit code: 0 done, 1 not drawn or not finished, 2 wrong usage.
 
 `
 
-// options is the command line.
+// options holds the values of the command line.
 type options struct {
 	cmdline.Crawl
 	list, seed, plan string
@@ -71,7 +71,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	return o, nil
 }
 
-// sample draws, writes the plan and crawls.
+// sample draws hosts, writes the plan and crawls.
 func sample(ctx context.Context, o options, stdout, stderr io.Writer, cfg crawler.Config) error {
 	f, err := os.Open(o.list)
 	if err != nil {
@@ -126,7 +126,7 @@ func writePlan(path string, all []drawn) error {
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }
 
-// read reads a population, each host once.
+// read reads the population from a list. It returns each host once.
 func read(r io.Reader) (list []host, err error) {
 	known := map[string]bool{}
 	s := bufio.NewScanner(r)

@@ -20,7 +20,7 @@ type crawlOptions struct {
 	maxDepth int
 }
 
-// config returns the configuration of the crawl: HTML pages, without those that their sites exclude from search.
+// config returns the configuration of the crawl: HTML pages, except those that their sites exclude from search.
 func (o crawlOptions) config(c crawler.Config) crawler.Config {
 	o.Set(&c)
 	c.Limits.Depth = cmp.Or(crawler.Limit(o.maxDepth), crawler.Unlimited)
@@ -29,8 +29,8 @@ func (o crawlOptions) config(c crawler.Config) crawler.Config {
 	return c
 }
 
-// fill crawls the seeds and adds their pages to the index in dir. whole reports whether the crawl was complete, not ended by a limit or an
-// interrupt.
+// fill crawls the seeds and adds their pages to the index in dir. whole reports whether the crawl was complete, and not ended by a limit or
+// an interrupt.
 func (p program) fill(ctx context.Context, dir string, seeds []string, o crawlOptions) (whole bool, err error) {
 	keep := context.WithoutCancel(ctx) // pages fetched before an interrupt are written
 	x, err := create(keep, dir)
@@ -64,7 +64,7 @@ type filler struct {
 	mu                 sync.Mutex
 	index              *index
 	put, removed, left int
-	err                error // the index cannot be written
+	err                error // error of writing to the index
 }
 
 // Handle implements crawler.Handler.
@@ -90,12 +90,12 @@ func (f *filler) Handle(ctx context.Context, v *crawler.Visit) error {
 	}
 	if err != nil {
 		f.err = err
-		return crawler.Stop // pages that cannot be stored need not be requested
+		return crawler.Stop // pages that cannot be stored are not requested
 	}
 	return nil
 }
 
-// read returns the index entry for a visit; keep is false if there is none.
+// read returns the index entry for a visit; keep is false if the page must not be in the index.
 func read(v *crawler.Visit) (e entry, keep bool) {
 	if v.Outcome != crawler.Fetched || v.Status() != http.StatusOK || v.Doc == nil || v.SameAs != "" || v.Directives.NoIndex {
 		return e, false
@@ -107,7 +107,8 @@ func read(v *crawler.Visit) (e entry, keep bool) {
 	return entry{url: v.URL.String(), title: v.Doc.Title, text: text(body), fetched: v.Page.Ended.UTC().Format(time.RFC3339)}, true
 }
 
-// unwanted reports whether a page must be removed from the index. A bot wall says nothing about the page.
+// unwanted reports whether a page must be removed from the index. A response of a bot wall is no reason, because it says nothing about the
+// page.
 func unwanted(v *crawler.Visit) bool {
 	if v.Page != nil && v.Page.Wall != "" {
 		return false

@@ -10,15 +10,15 @@ import (
 	"unicode"
 )
 
-// result is a page found.
+// result is a page that was found.
 type result struct {
 	URL     string `json:"url"`
 	Title   string `json:"title"`
-	Snippet string `json:"snippet"` // text around the words, which are in [brackets]
+	Snippet string `json:"snippet"` // text around the words that were found, with these in [brackets]
 	Fetched string `json:"fetched"`
 }
 
-// find prints the pages that contain all the words, and returns their number.
+// find prints at most most pages that contain all words, and returns their number.
 func (p program) find(ctx context.Context, dir string, words []string, most int, asJSON bool) (found int, err error) {
 	match, err := expression(words)
 	if err != nil {
@@ -55,7 +55,7 @@ func expression(words []string) (string, error) {
 	return b.String(), nil
 }
 
-// search returns matching pages, best first (BM25; a word in the title counts five times).
+// search returns the pages that match, best first (BM25; a word in the title counts five times).
 func (x *index) search(ctx context.Context, match string, most int) (list []result, err error) {
 	rows, err := x.db.QueryContext(ctx, `SELECT url, title, snippet(page, 1, '[', ']', '…', 24), fetched
 		FROM page JOIN address ON address.id = page.rowid
@@ -74,7 +74,7 @@ func (x *index) search(ctx context.Context, match string, most int) (list []resu
 	return list, rows.Err()
 }
 
-// show prints the results, numbered, or as JSON.
+// show prints the results: numbered, or as JSON.
 func show(w io.Writer, list []result, asJSON bool) error {
 	e := json.NewEncoder(w)
 	for i, r := range list {
@@ -91,7 +91,7 @@ func show(w io.Writer, list []result, asJSON bool) error {
 	return nil
 }
 
-// printable returns text of a page without characters that control a terminal.
+// printable returns a page's text without characters that control a terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

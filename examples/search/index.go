@@ -10,27 +10,27 @@ import (
 	"os"
 	"path/filepath"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
 )
 
-// index is a full-text index in a file. It is used by one goroutine at a time.
+// index is a full-text index in a file. Only one goroutine at a time may use it.
 type index struct {
 	db *sql.DB
 	tx *sql.Tx // writes since the last commit; nil if there are none
-	n  int     // in tx
+	n  int     // number of pages in tx
 }
 
-// batch is the number of pages per transaction: a killed process loses at most these.
+// batch is the number of pages per transaction: if the process is killed, at most these are lost.
 const batch = 100
 
 // entry is a page in the index.
 type entry struct {
 	url, title, text string
-	fetched          string // RFC 3339
+	fetched          string // time of fetching, RFC 3339
 }
 
-// schema creates the tables of an empty file. Words are compared without case and accents. URLs are in a separate table, because a
-// full-text table finds rows only by words and numbers.
+// schema creates the tables in an empty file. Words are compared without case and accents. URLs have a separate table, because a full-text
+// table finds rows only by words and by number.
 const schema = `
 CREATE TABLE IF NOT EXISTS address (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, fetched TEXT NOT NULL);
 CREATE VIRTUAL TABLE IF NOT EXISTS page USING fts5(title, text, tokenize = "unicode61 remove_diacritics 2");`
@@ -64,7 +64,7 @@ func open(dir string) (*index, error) {
 
 const fileName = "pages.db"
 
-// connect opens the database of an index with one connection, as SQLite's writers need.
+// connect opens the database of an index with a single connection, because SQLite allows one writer.
 func connect(dir, mode string) (*sql.DB, error) {
 	path, err := filepath.Abs(filepath.Join(dir, fileName))
 	if err != nil {
@@ -93,7 +93,7 @@ func (x *index) put(ctx context.Context, e entry) (err error) {
 	return err
 }
 
-// remove removes a page; was reports whether it existed.
+// remove removes a page. was reports whether it was in the index.
 func (x *index) remove(ctx context.Context, url string) (was bool, err error) {
 	if err := x.begin(ctx); err != nil {
 		return false, err
@@ -109,7 +109,7 @@ func (x *index) remove(ctx context.Context, url string) (was bool, err error) {
 	return true, err
 }
 
-// begin makes sure that a transaction is open and not full.
+// begin begins a transaction if none is open, and commits a full one before.
 func (x *index) begin(ctx context.Context) (err error) {
 	if x.n >= batch {
 		if err := x.commit(); err != nil {
@@ -136,7 +136,7 @@ func (x *index) commit() error {
 // close commits and closes the index.
 func (x *index) close() error { return errors.Join(x.commit(), x.db.Close()) }
 
-// size returns the number of pages, including those not committed.
+// size returns the number of pages in the index, including those that are not committed.
 func (x *index) size(ctx context.Context) (n int, err error) {
 	if err := x.commit(); err != nil {
 		return 0, err

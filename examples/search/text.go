@@ -9,13 +9,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// text returns the visible text of the page, without its title, scripts and parts that every page of a site has (navigation, header,
+// text returns the visible text of a page, without the title, scripts and the parts that every page of a site has (navigation, header,
 // footer).
 func text(page []byte) string {
 	var p prose
 	z := html.NewTokenizer(bytes.NewReader(page))
-	var hidden atom.Atom // the element that is skipped
-	depth := 0           // number of open elements with its name
+	var hidden atom.Atom // element that is being skipped
+	depth := 0           // number of open elements with the name of hidden
 	for {
 		kind := z.Next()
 		if kind == html.ErrorToken {
@@ -38,7 +38,7 @@ func text(page []byte) string {
 	}
 }
 
-// tag returns the name of a tag, or 0.
+// tag returns the name of a tag, or 0 if kind is no tag.
 func tag(z *html.Tokenizer, kind html.TokenType) atom.Atom {
 	if kind != html.StartTagToken && kind != html.EndTagToken && kind != html.SelfClosingTagToken {
 		return 0
@@ -65,10 +65,10 @@ func inLine(element atom.Atom) bool {
 	return false
 }
 
-// prose is text with one blank wherever the page has white space or starts a new block.
+// prose is text that has one blank wherever the page has white space or starts a new block.
 type prose struct {
 	strings.Builder
-	gap bool // a blank precedes the next text
+	gap bool // whether a blank precedes the next text
 }
 
 func (p *prose) write(piece []byte) {

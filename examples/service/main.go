@@ -1,4 +1,4 @@
-// Command service collects prices for clients, who start jobs, follow their results and stop them over HTTP, or on a page.
+// Command service collects prices for clients. Over HTTP or on a page, clients start jobs, follow their results and stop them.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/jobs/server"
 )
 
-// prices is a program that requests can name. It is called again when its job is resumed. args is the selector of a price.
+// prices is a program that clients can name in a request. args is the selector of a price. It is called again when its job is resumed.
 func prices(args json.RawMessage, c *job.Config) error {
 	var text string
 	err := json.Unmarshal(args, &text)
@@ -55,5 +55,5 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	log.Print(s.Serve(ctx, time.Minute)) // requests in flight end first
+	log.Print(s.Serve(ctx, time.Minute)) // running requests end first
 }

@@ -26,7 +26,7 @@ Exit code: 0 written, 1 not written, 2 wrong usage.
 
 `
 
-// options is the command line.
+// options holds the values of the command line.
 type options struct {
 	cmdline.Crawl
 	out, base string

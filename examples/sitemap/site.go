@@ -20,11 +20,11 @@ import (
 // site collects the pages of a crawl that may be in a sitemap. It is the crawl's Handler.
 type site struct {
 	seed weburl.URL
-	log  io.Writer // nil if silent
+	log  io.Writer // for messages; nil: none
 
 	mu      sync.Mutex
-	home    weburl.URL // URL at which the redirects of the seed end
-	away    weburl.URL // URL at which they leave the crawl
+	home    weburl.URL // URL to which the seed's redirects lead
+	away    weburl.URL // URL outside of the crawl to which they lead instead
 	entries []entry
 	left    map[string]int // number of pages left out, by reason
 }
@@ -54,7 +54,7 @@ func (s *site) Handle(_ context.Context, v *crawler.Visit) error {
 	return nil
 }
 
-// findHome records where the seed leads.
+// findHome records where the seed's redirects lead.
 func (s *site) findHome(v *crawler.Visit) {
 	if v.URL != s.seed && (len(v.Hops) == 0 || v.Hops[0] != s.seed.String()) {
 		return
@@ -78,7 +78,7 @@ func (s *site) root() (string, error) {
 	return s.home.Origin() + "/", nil
 }
 
-// judge makes the sitemap's entry of a visited page, or returns why it has none.
+// judge returns the sitemap's entry for a visited page, or the reason why it has none.
 func judge(v *crawler.Visit) (e entry, why string) {
 	switch {
 	case v.Outcome != crawler.Fetched:
@@ -105,8 +105,8 @@ func isHTML(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 
-// canonical returns the URL that the page states as its canonical one, in the document or in a Link header (RFC 6596), or the page's URL
-// if it states none that can be requested.
+// canonical returns the canonical URL that the page states, in the document or in a Link header (RFC 6596). If it states none that can be
+// requested, canonical returns the page's URL.
 func canonical(v *crawler.Visit) weburl.URL {
 	if own := v.Canonical(); !own.IsZero() {
 		return own
@@ -119,8 +119,8 @@ func canonical(v *crawler.Visit) weburl.URL {
 	return v.URL
 }
 
-// lastModified returns the time of the Last-Modified header, or zero if it is not before the response: a server that generates pages on
-// request often sends the time of the response.
+// lastModified returns the time of the Last-Modified header, or the zero time if that is not before the response: a server that generates
+// pages on request often sends the time of the response.
 func lastModified(h http.Header, answered time.Time) time.Time {
 	t, err := http.ParseTime(h.Get("Last-Modified"))
 	if err != nil {
@@ -135,8 +135,7 @@ func lastModified(h http.Header, answered time.Time) time.Time {
 	return t.UTC()
 }
 
-// list returns the entries below base, in order. A sitemap applies only to its own directory (sitemaps.org, "Sitemap
-// file location").
+// list returns the entries below base, sorted. A sitemap applies only to its own directory (sitemaps.org, "Sitemap file location").
 func (s *site) list(base string) []entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +161,7 @@ func (s *site) summary(w io.Writer) {
 	}
 }
 
-// reasons returns why URLs were left out, with counts.
+// reasons returns the reasons why URLs were left out, with the number of URLs for each.
 func (s *site) reasons() string {
 	var parts []string
 	for _, why := range slices.Sorted(maps.Keys(s.left)) {

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// limits holds the maximum contents of one file.
+// limits holds the maximum numbers of entries and bytes in one file.
 type limits struct{ entries, bytes int }
 
-// protocol is the limits of sitemaps.org, "Sitemap XML format" and "Using sitemap index files".
+// protocol has the limits of sitemaps.org, "Sitemap XML format" and "Using sitemap index files".
 var protocol = limits{entries: 50_000, bytes: 50 << 20}
 
-// maxLoc is the length in bytes that a URL must not reach (sitemaps.org, "loc").
+// maxLoc is a length in bytes: URLs must be shorter (sitemaps.org, "loc").
 const maxLoc = 2048
 
 const (
@@ -43,7 +43,7 @@ func (e entry) xml(element string) string {
 	return b.String()
 }
 
-// split writes the entries as sitemaps, each within the limits.
+// split returns the entries as sitemaps, each within the limits most.
 func split(list []entry, most limits) [][]byte {
 	var docs [][]byte
 	var b bytes.Buffer
@@ -75,8 +75,8 @@ type file struct {
 	doc  []byte
 }
 
-// files names the sitemaps. If there are several they get numbers, and out is their index: it is written last, so
-// that it never names a file that does not exist.
+// files names the sitemaps. If there are several, they get numbers, and out becomes their index. The index comes last, so that it never
+// names a file that does not exist yet.
 func files(out, base string, docs [][]byte) []file {
 	if len(docs) == 1 {
 		return []file{{out, docs[0]}}
@@ -94,7 +94,7 @@ func files(out, base string, docs [][]byte) []file {
 	return append(all, file{out, []byte(index.String())})
 }
 
-// save writes the files and replaces each older one atomically.
+// save writes the files, in order. Each older file is replaced atomically.
 func save(out string, stdout io.Writer, all []file) error {
 	if out == "-" {
 		if len(all) > 1 {

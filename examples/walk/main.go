@@ -1,5 +1,5 @@
-// Command walk visits pages of a site at random by following links, and estimates the share of all its pages that contain a text:
-// uncorrected, and corrected for the fact that a walk visits pages with many incoming links more often.
+// Command walk visits pages of a site at random by following links, and estimates the share of all its pages that contain a text. It prints
+// the estimate uncorrected, and corrected for the fact that a walk visits pages with many incoming links more often.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// options is the command line.
+// options holds the values of the command line.
 type options struct {
 	home, match, seed string
 	surfers, steps    int
@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, cfg crawl
 	return nil
 }
 
-// line is the printed result for a page.
+// line is the result for a page, as printed.
 type line struct {
 	URL    string  `json:"url"`
 	Visits int     `json:"visits"`

@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 )
 
-// ranks returns the PageRank of the pages that surfers may visit: the share of steps of an endless walk at each page. It is computed from
-// known links: a page that was not requested has none, and a surfer there goes home.
+// ranks returns the PageRank of the pages that surfers may visit: the share of the steps of an endless walk that are at the page. It uses
+// the known links: a page that was not requested has none, and from there a surfer goes home.
 func (w *walk) ranks() map[string]float64 {
 	home, _ := w.find(w.home)
 	links := map[string][]string{}
@@ -30,7 +30,7 @@ func (w *walk) ranks() map[string]float64 {
 	return rank(home, links, w.jump)
 }
 
-// rank computes the PageRank of a graph, with jumps to the home page.
+// rank computes the PageRank of a graph. jump is the probability of a jump to the home page.
 func rank(home string, links map[string][]string, jump float64) map[string]float64 {
 	all := map[string]bool{home: true}
 	for u, to := range links {
@@ -39,7 +39,7 @@ func rank(home string, links map[string][]string, jump float64) map[string]float
 			all[v] = true
 		}
 	}
-	names := slices.Sorted(maps.Keys(all)) // for sums that are the same each time
+	names := slices.Sorted(maps.Keys(all)) // sorted, so that sums are the same each time
 	is := map[string]float64{home: 1}
 	for range 200 { // the remaining error is less than (1-jump)^200
 		next := map[string]float64{}
@@ -58,10 +58,10 @@ func rank(home string, links map[string][]string, jump float64) map[string]float
 	return is
 }
 
-// estimate is a share of pages, with its standard error.
+// estimate is an estimated share of pages, with its standard error.
 type estimate struct{ share, err float64 }
 
-// weighted estimates the share of matching pages from all visits, each with a weight. The error is the error of a ratio, from the
+// weighted estimates the share of matching pages from all visits, with a weight for each page. The error is that of a ratio, from the
 // variation between surfers (Cochran, Sampling Techniques, 6.3). It does not include errors of the weights.
 func (w *walk) weighted(weight func(u string) float64) (e estimate) {
 	var above, below []float64
@@ -86,10 +86,10 @@ func (w *walk) weighted(weight func(u string) float64) (e estimate) {
 	return e
 }
 
-// asMet counts each visit once: an estimate for surfers, not for pages.
+// asMet counts each visit once. This is an estimate for visits of surfers, not for pages.
 func (w *walk) asMet() estimate { return w.weighted(func(string) float64 { return 1 }) }
 
-// once counts each page once. Pages with many incoming links are still overrepresented.
+// once counts each page once. Pages with many incoming links still are overrepresented.
 func (w *walk) once() estimate {
 	n := 0
 	met := w.met()
@@ -101,13 +101,13 @@ func (w *walk) once() estimate {
 	return estimate{float64(n) / float64(len(met)), math.NaN()}
 }
 
-// corrected weights each visit with the inverse of the page's rank (Hansen and Hurwitz): a page that is visited twice as often counts
-// half.
+// corrected weights each visit with the inverse of the page's rank (Hansen and Hurwitz): visits of a page that is visited twice as often
+// count half.
 func (w *walk) corrected(ranks map[string]float64) estimate {
 	return w.weighted(func(u string) float64 { return 1 / ranks[u] })
 }
 
-// tell writes the estimates for the site.
+// tell prints the estimates for the site.
 func (w *walk) tell(to io.Writer, ranks map[string]float64) {
 	fmt.Fprintf(to, "%d surfers made %d steps each and met %d pages\n", len(w.surfers), w.steps, len(w.met()))
 	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
@@ -122,5 +122,5 @@ func (w *walk) tell(to io.Writer, ranks map[string]float64) {
 	row("of visits", w.asMet())
 	row("of pages met", w.once())
 	row("of all pages, corrected by PageRank", w.corrected(ranks))
-	_ = t.Flush() // to the terminal
+	_ = t.Flush() // an error of the terminal is ignored
 }

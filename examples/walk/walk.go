@@ -15,22 +15,22 @@ import (
 
 // page describes a URL that was requested.
 type page struct {
-	good  bool     // it was fetched with status 200; from other pages a surfer goes home
+	good  bool     // whether it was fetched with status 200; from other pages a surfer goes home
 	to    string   // target of a redirect
-	links []string // URLs in scope to which it links, each once
+	links []string // URLs in scope to which the page links, each once
 	match bool
 }
 
 // surfer is one random walk.
 type surfer struct {
 	rng   *rand.Rand
-	next  string // its next page
+	next  string // next page
 	left  int    // number of steps left
 	times map[string]int
 }
 
-// walk is a group of surfers on one site. They share the pages seen so far, so that each page is requested once; their paths depend only
-// on the seed and the pages.
+// walk is a group of surfers on one site. They share the pages requested so far, so that each page is requested only once. Their paths
+// depend only on the seed and the pages.
 type walk struct {
 	options
 	surfers []*surfer
@@ -49,8 +49,8 @@ func newWalk(o options) *walk {
 	return w
 }
 
-// run repeats two steps: it lets all surfers go as far as they can, and requests the pages that they need next. Each Run of the Crawler
-// uses the same gate, which keeps the pauses and the robots.txt files.
+// run repeats two steps: it lets all surfers go as far as they can, and then requests the pages that they need next. Each Run of the
+// Crawler uses the same gate, which keeps the pauses and the robots.txt files.
 func (w *walk) run(ctx context.Context, cfg crawler.Config) error {
 	cfg.Handler = crawler.HandlerFunc(w.handle)
 	c, err := crawler.New(cfg)
@@ -62,7 +62,7 @@ func (w *walk) run(ctx context.Context, cfg crawler.Config) error {
 			return err
 		}
 		for _, u := range wanted {
-			if w.pages[u] == nil { // the crawler took it for a duplicate
+			if w.pages[u] == nil { // the crawler took the page for a duplicate
 				w.pages[u] = &page{}
 			}
 		}
@@ -73,7 +73,7 @@ func (w *walk) run(ctx context.Context, cfg crawler.Config) error {
 	return nil
 }
 
-// handle records the page at a URL. It follows no links, except those that surfers choose.
+// handle records the page at a URL. It follows no links, because surfers choose them.
 func (w *walk) handle(_ context.Context, v *crawler.Visit) error {
 	p := &page{good: v.Outcome == crawler.Fetched && v.Status() == 200}
 	if p.good {
@@ -100,8 +100,8 @@ func (w *walk) handle(_ context.Context, v *crawler.Visit) error {
 	return crawler.SkipLinks
 }
 
-// find returns the page at a URL, after redirects, nil if it was not requested. The target of a redirect was requested with it, unless it
-// is not a page of the crawl.
+// find returns the page at a URL, after redirects; nil if it was not requested. The target of a redirect was requested together with the
+// URL, unless it is not a page of the crawl.
 func (w *walk) find(u string) (at string, p *page) {
 	at = u
 	for range 2 * crawler.DefaultRedirects {
@@ -117,7 +117,7 @@ func (w *walk) find(u string) (at string, p *page) {
 	return at, &page{}
 }
 
-// advance lets each surfer go until it needs an unknown page, and returns these pages.
+// advance lets each surfer go on until it needs a page that was not requested yet, and returns these pages.
 func (w *walk) advance() (wanted []string) {
 	for _, s := range w.surfers {
 		for s.left > 0 {
@@ -132,7 +132,7 @@ func (w *walk) advance() (wanted []string) {
 				s.left--
 				s.next = w.choose(s, p)
 			case s.next == w.home:
-				return nil // there is no home page to go to
+				return nil // the home page cannot be reached
 			default:
 				s.next = w.home
 			}
@@ -142,7 +142,7 @@ func (w *walk) advance() (wanted []string) {
 	return slices.Compact(wanted)
 }
 
-// choose returns the next page of a surfer.
+// choose returns the next page of a surfer that is at the page p.
 func (w *walk) choose(s *surfer, p *page) string {
 	if s.rng.Float64() < w.jump || len(p.links) == 0 {
 		return w.home
@@ -150,7 +150,7 @@ func (w *walk) choose(s *surfer, p *page) string {
 	return p.links[s.rng.IntN(len(p.links))]
 }
 
-// met returns the pages that were visited, sorted.
+// met returns the pages that surfers have visited, sorted.
 func (w *walk) met() []string {
 	all := map[string]bool{}
 	for _, s := range w.surfers {
@@ -161,7 +161,7 @@ func (w *walk) met() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// times returns the number of visits of all surfers to a page.
+// times returns how often all surfers have visited a page.
 func (w *walk) times(u string) (n int) {
 	for _, s := range w.surfers {
 		n += s.times[u]

@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// parts are the headings of a version, in their order. The first word of a file's name selects its part. A part that is a page has one
-// file of its name, whose Markdown is copied unchanged.
+// parts are the headings of a version, in order. The first word of a file's name selects its part. A part that is a page has one file,
+// named after the part, whose Markdown is copied unchanged.
 var parts = []struct {
 	word, heading string
 	page          bool
@@ -41,7 +41,7 @@ var kinds = []string{"Security", "Added", "Changed", "Fixed", "Removed", "Rename
 // width is the line width in characters.
 const width = 130
 
-// change is one file: the page of a part, or items, each with its kind.
+// change is the content of one file: the page of a part, or items with their kinds.
 type change struct {
 	name, page string
 	items      []item
@@ -51,8 +51,8 @@ type item struct{ kind, text string }
 
 var fileName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// readAll returns the changes in a folder in order of their names. A missing folder has none, because Git keeps no empty folder after a
-// release. The error names every invalid file.
+// readAll returns the changes in a folder, sorted by file name. A missing folder means that there are none: Git keeps no empty folder after
+// a release. The error names every invalid file.
 func readAll(dir string) ([]change, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +73,7 @@ func readAll(dir string) ([]change, error) {
 	return list, err
 }
 
-// parse parses a file: a page, or consecutive items, each with its kind, a colon, a blank and full sentences.
+// parse parses a file: a page, or items. Each item has a kind, a colon, a blank and full sentences.
 func parse(name, s string) (change, error) {
 	c := change{name: name}
 	for line := range strings.SplitSeq(s, "\n") {
@@ -115,14 +115,14 @@ func (c *change) parseItems(s string) error {
 	return nil
 }
 
-// String returns the item as a list item.
+// String returns the item as an item of a Markdown list.
 func (i item) String() string {
 	return "- " + i.kind + ": " + strings.ReplaceAll(i.text, "\n", "\n  ") + "\n"
 }
 
 const unreleased = "## [Unreleased]\n"
 
-// fold adds changes to the section Unreleased: the parts in order, and in each the items by kind.
+// fold adds changes to the section Unreleased: parts in order, and in each part the items sorted by kind.
 func fold(text string, list []change) (string, error) {
 	head, rest, ok := strings.Cut(text, unreleased)
 	if !ok {
@@ -155,7 +155,7 @@ func section(list []change) string {
 	return all.String()
 }
 
-// release turns Unreleased into the section of a version, and leaves it empty.
+// release turns the section Unreleased into that of a version, and begins an empty section Unreleased.
 func release(text, version, date string) (string, error) {
 	if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(version) {
 		return "", fmt.Errorf("-version %s: want three numbers, such as 0.2.0", version)

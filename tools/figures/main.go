@@ -1,4 +1,4 @@
-// Command figures measures the size and the structure of the repository, and compares both with recorded limits.
+// Command figures measures the size and the structure of the repository, and compares the figures with recorded limits.
 //
 //	cd tools && go run ./figures             # print each figure beside its limit; exit with 1 if one is higher
 //	cd tools && go run ./figures -update     # record lower figures; a higher one needs -reason
@@ -21,7 +21,7 @@ type figure struct {
 	value int
 }
 
-// limit is a recorded value and the reason for its last rise, which may be empty.
+// limit is the recorded limit of a figure, with the reason for its last rise, which may be "".
 type limit struct {
 	value  int
 	reason string
@@ -75,7 +75,7 @@ func run(root, file string, update bool, reason string) error {
 			why = reason
 		}
 		value := f.value
-		if value > 10_000 { // lines: the next full hundred, so that a small mend needs no entry
+		if value > 10_000 { // lines are rounded up to a hundred, so that a small change needs no entry
 			value = (value + 100) / 100 * 100
 		}
 		fmt.Fprintln(&b, strings.TrimSuffix(fmt.Sprintf("%d\t%s\t%s", value, f.name, why), "\t"))
@@ -83,7 +83,7 @@ func run(root, file string, update bool, reason string) error {
 	return os.WriteFile(file, []byte(b.String()), 0o644)
 }
 
-// readLimits reads lines of a value, a name and an optional reason, separated by tabs.
+// readLimits reads lines with a value, a name and an optional reason, separated by tabs.
 func readLimits(file string) (map[string]limit, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -22,20 +22,20 @@ import (
 // module is the import path of the main module.
 const module = "github.com/amble-crawler/amble"
 
-// rooms lists the top-level folders from the lowest to the highest. An import of a room further right is upward.
+// rooms lists the top-level folders from the lowest to the highest. An import is upward if it names a folder further to the right.
 var rooms = []string{
 	"internal", "weburl", "stores", "crawltest", "robots", "consent", "identity", "politeness", "fetcher", "extract", "schema", "article", "frontier", "sink",
 	"render", "crawler", "job", "jobs", "cluster", "cmd",
 }
 
-// source is a package of the main module as go list describes it, with its parsed production files.
+// source is a package of the main module, as described by go list, with its parsed production files.
 type source struct {
 	Dir, ImportPath, Name string
 	GoFiles, IgnoredGoFiles, Imports,
 	TestGoFiles, XTestGoFiles []string
 	Module struct{ Path string }
 
-	files map[string]*ast.File // by path
+	files map[string]*ast.File // parsed files by path
 	lines int
 	text  map[string][]byte
 }
@@ -51,7 +51,7 @@ func (s *source) public() bool {
 	return !strings.Contains(s.ImportPath, "/internal/") && s.Name != "main" && room(s.ImportPath) != "docs"
 }
 
-// kit reports whether the package only serves tests.
+// kit reports whether the package serves only tests.
 func (s *source) kit() bool {
 	return strings.HasSuffix(s.ImportPath, "test") || path.Base(s.ImportPath) == "mem"
 }
@@ -165,7 +165,8 @@ func roomsOf(packages []*source) map[string]map[string]bool {
 	return reach
 }
 
-// upward counts the pairs of rooms in which the lower one imports the higher one. A room that is not in rooms is above all others.
+// upward counts the pairs of rooms of which the lower one imports the higher one. Rooms that are not in the list rooms are above all
+// others.
 func upward(packages []*source) (n int) {
 	floor := func(r string) int {
 		if i := slices.Index(rooms, r); i >= 0 {
@@ -183,10 +184,10 @@ func upward(packages []*source) (n int) {
 	return n
 }
 
-// mutual counts the pairs of rooms that reach each other through imports.
+// mutual counts the pairs of rooms that reach each other by imports.
 func mutual(packages []*source) (n int) {
 	reach := roomsOf(packages)
-	for via := range reach { // Floyd and Warshall's closure
+	for via := range reach { // transitive closure by Floyd and Warshall
 		for from := range reach {
 			if reach[from][via] {
 				maps.Copy(reach[from], reach[via])
@@ -217,15 +218,15 @@ func shortFiles(packages []*source) (n int) {
 	return n
 }
 
-// unnamedExports returns how many exported top-level names of public packages no other package selects in its
-// production files or Examples, and how many there are. The programs in examples count, and for packages that only
-// serve tests the tests of other packages. Names that exported signatures of their package mention are not unnamed.
+// unnamedExports counts the exported top-level names of public packages, and those of them that no other package names in its production
+// files or Examples. The programs in examples count as other packages, and, for packages that only serve tests, the tests of other
+// packages. A name in an exported signature of its own package does not count as unnamed.
 func unnamedExports(packages, examples []*source) (unnamed, exported int, err error) {
 	kits := map[string]bool{}
 	for _, s := range packages {
 		kits[s.ImportPath] = s.kit() || room(s.ImportPath) == "crawltest"
 	}
-	named := map[string]bool{} // import path + "." + name
+	named := map[string]bool{} // keyed by import path + "." + name
 	for _, s := range slices.Concat(packages, examples) {
 		for _, f := range s.files {
 			selects(f, func(importPath, name string) { named[importPath+"."+name] = true })
@@ -257,7 +258,7 @@ func unnamedExports(packages, examples []*source) (unnamed, exported int, err er
 	return unnamed, exported, nil
 }
 
-// selects calls each with every name that a file selects from a package that it imports.
+// selects calls each with every name that a file selects from an imported package.
 func selects(f *ast.File, each func(importPath, name string)) {
 	imports := map[string]string{}
 	for _, i := range f.Imports {
@@ -283,10 +284,10 @@ var (
 	commandWord = regexp.MustCompile(`\bamble (crawl|resume|watch|cluster|demo|mirror|jobs|show|report|export|serve|explain|links|text|status|diff|shell|check|plan|robots|verify|replay|identity|completion|version)\b`)
 )
 
-// startBrowsers lists the packages whose strings are flags of another program.
+// startBrowsers lists packages whose strings are flags of another program, and so are not counted.
 var startBrowsers = []string{module + "/render/chromium", module + "/internal/browsertest"}
 
-// commandWords counts the strings of libraries that name a flag or a command line of amble.
+// commandWords counts the strings in libraries that name a flag or a command of amble.
 func commandWords(packages []*source) (n int) {
 	for _, s := range packages {
 		if room(s.ImportPath) == "cmd" || s.Name == "main" || slices.Contains(startBrowsers, s.ImportPath) {
@@ -306,8 +307,8 @@ func commandWords(packages []*source) (n int) {
 	return n
 }
 
-// twinStructs counts the pairs of structs with five fields or more of which the larger shares 80 percent of its
-// names with the smaller. The auditor shares no code with the gate on purpose, and is left out.
+// twinStructs counts the pairs of structs, of five fields or more, of which the larger one shares 80 percent of its field names with the
+// smaller one. The auditor, which shares no code with the gate on purpose, is left out.
 func twinStructs(packages []*source) (n int) {
 	var structs [][]string
 	for _, s := range packages {
@@ -349,7 +350,7 @@ func twinStructs(packages []*source) (n int) {
 
 var habits = regexp.MustCompile(`(?i)\b(is what|are what|is how (many|much|far|long)|is by how|by which|that (is|are) none|of its own|in the place of|tells of|what (came|became) of|be it that|likewise|as they are|the most by which|who looks)\b|\bmost[A-Z]\w*`)
 
-// commentHabits counts the comments of production files, and those with a phrase that CONTRIBUTING.md rules out.
+// commentHabits counts the comments in production files, and those of them with a phrase that CONTRIBUTING.md excludes.
 func commentHabits(packages []*source) (comments, odd int) {
 	for _, s := range packages {
 		for _, f := range s.files {
@@ -364,7 +365,7 @@ func commentHabits(packages []*source) (comments, odd int) {
 	return comments, odd
 }
 
-// goDoc returns the number of declarations that go doc shows of package crawler before Config, and of all its lines.
+// goDoc returns the number of declarations that go doc shows before Config for package crawler, and the number of all lines it prints.
 func goDoc(root string) (before, lines int, err error) {
 	c := exec.CommandContext(context.Background(), "go", "doc", "./crawler")
 	c.Dir = root
@@ -409,7 +410,7 @@ func withoutExample(packages []*source) (n int) {
 	return n
 }
 
-// since is the last commit before subjects were checked.
+// since is the last commit before the subjects of commits were checked.
 const since = "a3e771d"
 
 var (
@@ -417,8 +418,8 @@ var (
 	sentence = regexp.MustCompile(`: (a|an|the|what|that|who|it|there|no|one|each|every|all) `)
 )
 
-// badSubjects counts commits after since whose subject is longer than 72 characters, names no area, or begins as a
-// sentence does rather than with a verb. A shallow clone has nothing to count.
+// badSubjects counts commits after since whose subject is longer than 72 characters, names no area, or begins like a sentence and not with
+// a verb. In a shallow clone the count is 0.
 func badSubjects(root string) (n int, err error) {
 	known := exec.CommandContext(context.Background(), "git", "cat-file", "-e", since+"^{commit}")
 	known.Dir = root

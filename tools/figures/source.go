@@ -55,7 +55,7 @@ func (s *source) exported() map[string]bool {
 	return names
 }
 
-// mentioned returns the names in signatures, fields and types of exported declarations.
+// mentioned returns the names that occur in signatures, fields and types of exported declarations.
 func (s *source) mentioned() map[string]bool {
 	names := map[string]bool{}
 	collect := func(n ast.Node) {

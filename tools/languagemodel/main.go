@@ -1,5 +1,5 @@
-// Languagemodel generates the model of package article/language from the models of the language detector lingua: the most frequent n-grams
-// of each language, with their frequencies.
+// Languagemodel generates the model of package article/language: the most frequent n-grams of each language, with their frequencies. It
+// uses the models of the language detector lingua.
 //
 //	go run ./tools/languagemodel DIR >article/language/model.bin.gz
 //
@@ -23,7 +23,7 @@ import (
 	"slices"
 )
 
-// kept is the number of n-grams to keep for each language, by length.
+// kept has the number of n-grams to keep for each language, indexed by the length of the n-gram.
 var kept = [...]int{0, 0, 0, 4000, 5000}
 
 func main() {
@@ -50,7 +50,7 @@ func run(dir string, out io.Writer) error {
 		}
 		fmt.Fprintf(w, "%s %d\n", e.Name(), len(grams))
 		last := byte(0)
-		for _, g := range grams { // each after a byte: the frequency relative to the previous one, in eighths of powers of two
+		for _, g := range grams { // a byte before each: its level minus the previous level, in eighths of powers of two
 			level := byte(max(0, min(255, math.Round(-8*math.Log2(g.p)))))
 			fmt.Fprintf(w, "%s%s\n", []byte{level - last}, g.text)
 			last = level
@@ -59,15 +59,15 @@ func run(dir string, out io.Writer) error {
 	return errors.Join(w.Flush(), z.Close())
 }
 
-// gram is an n-gram with its probability among n-grams of its length.
+// gram is an n-gram with its share among the n-grams of the same length.
 type gram struct {
 	text string
 	p    float64
 }
 
-// frequent returns the most frequent n-grams of a language, the most frequent one first.
+// frequent returns the most frequent n-grams of a language, sorted by frequency.
 func frequent(dir string) (list []gram, err error) {
-	joint := map[string]float64{"": 1} // of n-grams one letter shorter
+	joint := map[string]float64{"": 1} // probabilities of the n-grams that are one letter shorter
 	for n, name := range []string{"uni", "bi", "tri", "quadri"} {
 		conditional, err := readModel(filepath.Join(dir, name+"grams.pb.bin.zip"))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -91,8 +91,8 @@ func frequent(dir string) (list []gram, err error) {
 	return list, nil
 }
 
-// readModel reads a file of lingua: a protocol buffer in which field 4 holds sets of n-grams (field 2) with the same
-// conditional probability (field 1).
+// readModel reads a file of lingua: a protocol buffer in which field 4 holds sets of n-grams (field 2) that have the same conditional
+// probability (field 1).
 func readModel(name string) (map[string]float64, error) {
 	z, err := zip.OpenReader(name)
 	if err != nil {

@@ -33,7 +33,7 @@ func (t target) ending() string {
 	return ".tar.gz"
 }
 
-// archive returns an archive of the files below a directory, sorted by name, with the same time, owner and group.
+// archive returns an archive of files below the directory dir, sorted by name. All have the same time, owner and group.
 func (t target) archive(dir string, files []file, at time.Time) ([]byte, error) {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
@@ -50,7 +50,7 @@ func (t target) archive(dir string, files []file, at time.Time) ([]byte, error) 
 
 func tarred(dir string, files []file, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression) // without a name and a time
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression) // its header has neither a name nor a time
 	if err != nil {
 		return nil, err
 	}

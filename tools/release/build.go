@@ -28,7 +28,7 @@ var targets = []target{
 // String returns the target in Go's notation.
 func (t target) String() string { return t.os + "/" + t.arch }
 
-// program returns the name of the command.
+// program returns the file name of the command.
 func (t target) program() string {
 	if t.os == "windows" {
 		return "amble.exe"
@@ -36,25 +36,25 @@ func (t target) program() string {
 	return "amble"
 }
 
-// env returns the environment of a build. It fixes all variables that would change its bytes.
+// env returns the environment variables of a build. It sets all variables that would change the bytes of the result.
 func (t target) env() []string {
 	return append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0",
 		"GOEXPERIMENT=", "GOWORK=off", "GOTOOLCHAIN=local")
 }
 
-// buildArgs are the arguments of go build. The binary contains no paths. It also lacks information from git, which would differ between a
-// clone, a clone with tags and an unpacked archive of the same source; the version suffices. Symbols are left out for their size; panics
-// name functions and lines without them.
+// buildArgs are the arguments of go build. The binary contains no paths, and no information from git: that would differ between a clone, a
+// clone with tags and an unpacked archive of the same source, and the version is enough. Symbols are left out because of their size; panics
+// show functions and lines even without them.
 var buildArgs = []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w"}
 
-// build builds the command from the module in the directory src.
+// build builds the command from the module in the directory src, and writes it to the file to.
 func (t target) build(ctx context.Context, src, to string) error {
 	cmd := exec.CommandContext(ctx, "go", append(buildArgs, "-o", to, "./cmd/amble")...)
 	cmd.Dir, cmd.Env = src, t.env()
 	return silent(cmd)
 }
 
-// files builds the command and returns the target-specific files of the archive.
+// files builds the command, and returns the files of the archive that are specific to the target.
 func (t target) files(ctx context.Context, work string) ([]file, error) {
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (t target) files(ctx context.Context, work string) ([]file, error) {
 	return append(files, licences...), err
 }
 
-// recipe describes how to build the command of an archive again.
+// recipe describes how to build the archive's command again.
 func (t target) recipe() string {
 	return fmt.Sprintf(`amble %s for %s
 
@@ -106,7 +106,7 @@ func commonFiles(ctx context.Context, work string) ([]file, error) {
 	return files, nil
 }
 
-// sourceTime returns the time for all files in archives: SOURCE_DATE_EPOCH or the time of the last commit.
+// sourceTime returns the time that all files in archives get: SOURCE_DATE_EPOCH, or the time of the last commit.
 func sourceTime(ctx context.Context) (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {
@@ -123,7 +123,7 @@ func sourceTime(ctx context.Context) (time.Time, error) {
 	return time.Unix(n, 0).UTC(), nil
 }
 
-// silent runs cmd, and returns its output if it fails.
+// silent runs cmd. If it fails, the error has its output.
 func silent(cmd *exec.Cmd) error {
 	var says bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &says, &says

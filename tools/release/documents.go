@@ -14,11 +14,11 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// source is the URL of files that an archive does not contain.
+// source is the URL of the files that archives do not contain.
 const source = "https://github.com/amble-crawler/amble"
 
-// documents returns LICENSE, README and the documents of the module in the directory root. Links to files that archives do not contain,
-// such as packages and examples, lead to the source of this version.
+// documents returns LICENSE, README and the documents of the module in the directory root. Links to files that are not in archives, such as
+// packages and examples, are changed to links to the source of this version.
 func documents(root string) ([]file, error) {
 	names := []string{"CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md"}
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(p string, d fs.DirEntry, err error) error {
@@ -53,10 +53,10 @@ func documents(root string) ([]file, error) {
 	return files, nil
 }
 
-// link matches a link or an image of a Markdown document, up to its fragment, and also code, which contains no links.
+// link matches a link or an image in a Markdown document, up to the fragment. It also matches code, in which there are no links.
 var link = regexp.MustCompile("(?s)```.*?```|`[^`\n]+`|\\]\\(([^)#\\s]+)")
 
-// retarget returns the document called name with its links to missing files replaced by links to the source.
+// retarget returns the document called name. Its links to files that are not in the list are replaced by links to the source.
 func retarget(root, name string, b []byte, files []string) ([]byte, error) {
 	var wrong error
 	b = link.ReplaceAllFunc(b, func(m []byte) []byte {

@@ -21,10 +21,10 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// user is the user ID of processes in the image, which owns the folders of its volumes.
+// user is the user ID of the processes in the image. It owns the folders of the image's volumes.
 const user = 65532
 
-// imageConfig corresponds to the Dockerfile.
+// imageConfig is the configuration of the image. It must agree with the Dockerfile.
 var imageConfig = v1.Config{
 	User: "65532:65532", WorkingDir: "/crawls", Volumes: map[string]struct{}{"/crawls": {}},
 	Env: []string{"TMPDIR=/crawls", "AMBLE_STATE=/crawls/.amble"}, Entrypoint: []string{"/amble"},
@@ -34,8 +34,8 @@ var imageConfig = v1.Config{
 	},
 }
 
-// image returns the container image in the format of docker load and podman load. It is made without a daemon, with Mozilla's root
-// certificates instead of those of a Linux distribution, so that it has the same bytes on every machine.
+// image returns the container image, in the format of docker load and podman load. It is made without a daemon. Its root certificates are
+// Mozilla's and not those of a Linux distribution, so that the image has the same bytes on every machine.
 func (t target) image(files []file, at time.Time) ([]byte, error) {
 	content, err := imageFiles(files, at)
 	if err != nil {
@@ -68,7 +68,7 @@ func (t target) image(files []file, at time.Time) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// imageFiles returns the only layer: the command, root certificates, the folders of volumes, and licences.
+// imageFiles returns the only layer of the image: the command, root certificates, the folders of volumes, and licences.
 func imageFiles(list []file, at time.Time) ([]byte, error) {
 	files := []file{{"etc/ssl/certs/ca-certificates.crt", rootCertificates(), 0o644}}
 	for _, f := range list {
@@ -102,7 +102,7 @@ func imageFiles(list []file, at time.Time) ([]byte, error) {
 func rootCertificates() []byte {
 	var b bytes.Buffer
 	for root := range bundle.Roots() {
-		if root.Constraint == nil { // the file format cannot express constraints on names or dates
+		if root.Constraint == nil { // the file format has no constraints on names or dates
 			b.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}))
 		}
 	}

@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// linked is a module with packages that are linked into a program.
+// linked is a module of which packages are linked into a program.
 type linked struct {
 	path, version, dir string
-	packages           []string // their folders
+	packages           []string // folders of the linked packages
 }
 
-// linkedModules returns the modules that packages matching patterns in the directory src link on the target, without the module itself.
+// linkedModules returns the modules that packages in the directory src link on the target, without the module itself.
 func (t target) linkedModules(ctx context.Context, src string, patterns ...string) ([]*linked, error) {
 	const form = "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}"
 	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-deps", "-f", form}, patterns...)...)
@@ -44,7 +44,7 @@ func (t target) linkedModules(ctx context.Context, src string, patterns ...strin
 	return list, nil
 }
 
-// licences returns the licence and notice files of everything that is linked into the command, including Go's.
+// licences returns the licence and notice files of all modules that are linked into the command, and those of Go.
 func (t target) licences(ctx context.Context, src string) ([]file, error) {
 	list, err := t.linkedModules(ctx, src, "./cmd/amble")
 	if err != nil {
@@ -72,7 +72,7 @@ func (t target) licences(ctx context.Context, src string) ([]file, error) {
 // licenceFile matches the names of files that must be distributed with a program.
 var licenceFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|patents|authors)([-._].*)?$`)
 
-// licences returns the licence and notice files of a module: in its root, and in folders with a linked package and above.
+// licences returns the licence and notice files of a module. They are in its root, and in folders of linked packages and above.
 func (m *linked) licences() ([]file, error) {
 	folders := map[string]bool{}
 	for _, dir := range m.packages {
@@ -109,7 +109,7 @@ func (m *linked) licences() ([]file, error) {
 	return files, nil
 }
 
-// kinds are the accepted licences of dependencies, with words that identify each; the first match counts.
+// kinds are the accepted licences of dependencies, with words that identify each. The first match counts.
 var kinds = []struct{ name, words string }{
 	{"Apache-2.0", "apache license version 2.0"},
 	{"MPL-2.0", "mozilla public license version 2.0"},
@@ -126,7 +126,7 @@ var kinds = []struct{ name, words string }{
 	{"GPL", "gnu affero general public license"},
 }
 
-// kindOf identifies the licence of a text, or returns "".
+// kindOf returns the licence that a text contains, or "" if it is not an accepted one.
 func kindOf(text []byte) string {
 	flat := strings.ToLower(strings.Join(strings.Fields(string(text)), " "))
 	for _, k := range kinds {

@@ -3,9 +3,9 @@
 //
 //	go run ./tools/release -o dist
 //
-// An archive has the command, LICENSE, README and the documents that it links to, completions, the licences of all linked modules, and
-// BUILD, which explains how to make the same bytes again: with the same source and the same Go they do not depend on machine, directory or
-// time.
+// An archive has the command, LICENSE, README and the documents to which it links, completions, the licences of all linked modules, and
+// BUILD. BUILD explains how to make the same bytes again: with the same source and the same Go, they do not depend on the machine, the
+// directory or the time.
 //
 // Reading order: main.go, build.go, documents.go, licenses.go, archive.go, packages.go, image.go, managers.go.
 package main
@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// run makes the archives of the module in the current directory. Until all are made, the directory has another name.
+// run makes the archives of the module in the current directory. The output directory has another name until all are made.
 func run(ctx context.Context, out, only string) error {
 	list, err := chosen(only)
 	if err != nil {
@@ -60,7 +60,7 @@ func run(ctx context.Context, out, only string) error {
 	return os.Rename(part, out)
 }
 
-// makeAll makes in dir the archives, packages and images of the targets, the recipes of package managers, and SHA256SUMS.
+// makeAll makes all files of the release in dir: archives, packages and images of the targets, recipes of package managers, and SHA256SUMS.
 func makeAll(ctx context.Context, dir string, list []target, at time.Time) error {
 	work, err := os.MkdirTemp("", "amble-release-")
 	if err != nil {
@@ -71,7 +71,7 @@ func makeAll(ctx context.Context, dir string, list []target, at time.Time) error
 	if err != nil {
 		return err
 	}
-	sums := map[string]string{} // by file name
+	sums := map[string]string{} // hashes by file name
 	write := func(name string, b []byte, err error) error {
 		if err != nil {
 			return err
@@ -121,7 +121,7 @@ func makeAll(ctx context.Context, dir string, list []target, at time.Time) error
 	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(text.String()), 0o644)
 }
 
-// chosen returns the targets in a list with commas, or all.
+// chosen returns the targets in a list separated by commas; all targets for "".
 func chosen(only string) ([]target, error) {
 	if only == "" {
 		return targets, nil

@@ -10,10 +10,10 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// errNotMade is returned for a recipe that names an archive which -only excludes.
+// errNotMade is returned for a recipe of an archive that is not made because of -only.
 var errNotMade = errors.New("an archive that it names is not made")
 
-// download returns where the archive of a target is published.
+// download returns the URL at which the archive of a target is published.
 func (t target) download() string {
 	return source + "/releases/download/v" + crawler.Version + "/" + t.name() + t.ending()
 }

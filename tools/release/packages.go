@@ -23,7 +23,7 @@ const description = `It obeys robots.txt, keeps to a pace for each host, and wri
 every request, which an independent checker reads. A crawl survives a kill at
 any instant.`
 
-// copyright is the file that Debian's policy requires.
+// copyright is the copyright file that Debian's policy requires.
 const copyright = `Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: amble
 Source: ` + source + `
@@ -36,7 +36,7 @@ License: Apache-2.0
  file.
 `
 
-// packageFormats are the formats of Debian and Fedora, with the directory of each for completions of zsh.
+// packageFormats has the package formats of Debian and Fedora, each with the directory for completions of zsh.
 var packageFormats = map[string]string{"deb": "/usr/share/zsh/vendor-completions", "rpm": "/usr/share/zsh/site-functions"}
 
 // installed returns the path at which a package installs a file of the archive.
@@ -54,18 +54,18 @@ func installed(format, name string) string {
 	return path.Join("/usr/share/doc/amble", name)
 }
 
-// systemPackage returns the package of the target in a format, with the files of its archive. They are written to work, because the
-// library reads them from disk.
+// systemPackage returns the package of the target in a format, with the files of its archive. It writes the files to the directory work,
+// because the library reads them from disk.
 func (t target) systemPackage(format string, list []file, at time.Time, work string) ([]byte, error) {
 	info := nfpm.WithDefaults(&nfpm.Info{
 		Name: "amble", Arch: t.arch, Platform: t.os, Version: crawler.Version, Release: "1", Section: "web", Priority: "optional",
 		Maintainer: "amble <" + source + ">", Homepage: source, License: "Apache-2.0", Vendor: "amble", MTime: at,
 		Description: description, Overridables: nfpm.Overridables{
 			Recommends: []string{"ca-certificates"},
-			RPM:        nfpm.RPM{Summary: summary, BuildHost: "localhost"}, // makes the same bytes on each machine
+			RPM:        nfpm.RPM{Summary: summary, BuildHost: "localhost"}, // so that each machine makes the same bytes
 		},
 	})
-	if format == "deb" { // Debian takes the first line of a description as the summary, and requires a licence that it knows
+	if format == "deb" { // in Debian, the first line of a description is the summary, and the licence must be a known one
 		info.Description = summary + "\n" + description
 		list = slices.DeleteFunc(slices.Clone(list), func(f file) bool { return f.name == "LICENSE" })
 		list = append(list, file{"copyright", []byte(copyright), 0o644})

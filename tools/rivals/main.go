@@ -1,12 +1,12 @@
 //go:build linux
 
-// Command rivals runs amble and other crawlers on the same web on loopback addresses, and prints the servers' observations and the cost of
-// each crawler as Markdown. Nothing else should run meanwhile.
+// Command rivals runs amble and other crawlers on the same web on loopback addresses. It prints, as Markdown, what the servers observe and
+// the cost of each crawler. Nothing else should run at the same time.
 //
 //	cd tools && go run ./rivals                  # all that this machine has or can build
 //	cd tools && go run ./rivals -only amble,wget # some of them
 //
-// Each crawler has the settings in its documentation. Crawlers that are not available are left out, and named. It needs Linux.
+// Each crawler has the settings in its documentation. Crawlers that are not available are left out, and listed. The command needs Linux.
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// run makes the crawlers, puts each through all trials, and prints two tables.
+// run prepares the crawlers, lets each do all trials, and prints two tables.
 func run(ctx context.Context, only string, urls int) (err error) {
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -88,7 +88,7 @@ func run(ctx context.Context, only string, urls int) (err error) {
 	return err
 }
 
-// trials puts one crawler through its trials.
+// trials runs the trials of one crawler.
 type trials struct {
 	web   *web
 	rival *rival
@@ -96,7 +96,7 @@ type trials struct {
 	n     int // number of trials so far
 }
 
-// prepare makes an empty directory with seeds.
+// prepare makes an empty directory for a trial, with a file of seeds.
 func (t *trials) prepare(hosts []string) (*trial, error) {
 	t.n++
 	x := &trial{hosts: hosts, dir: filepath.Join(t.root, fmt.Sprintf("%s-%d", strings.ReplaceAll(t.rival.name, " ", "-"), t.n))}
@@ -118,7 +118,7 @@ func (t *trials) start(ctx context.Context, x *trial) (c *exec.Cmd, ended chan s
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = messages.Close() }() // the crawler has a copy
+	defer func() { _ = messages.Close() }() // the crawler has its own descriptor
 	c.Stderr = messages
 	if err := c.Start(); err != nil {
 		return nil, nil, err
@@ -126,12 +126,12 @@ func (t *trials) start(ctx context.Context, x *trial) (c *exec.Cmd, ended chan s
 	ended = make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = c.Wait() // the web knows more than its exit code
+		_ = c.Wait() // the web's record says more than the exit code
 	}()
 	return c, ended, nil
 }
 
-// until waits until the crawler has ended, or enough returns true, or the time is over; then it kills the crawler with all its processes.
+// until waits until the crawler has ended, enough returns true, or the time most is over. Then it kills the crawler with all its processes.
 func (t *trials) until(ctx context.Context, x *trial, most time.Duration, enough func([]request) bool) (*exec.Cmd, error) {
 	c, ended, err := t.start(ctx, x)
 	if err != nil {
@@ -149,13 +149,13 @@ func (t *trials) until(ctx context.Context, x *trial, most time.Duration, enough
 			}
 		case <-deadline:
 		}
-		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // it may have ended
+		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // the process may have ended already
 		<-ended
 		return c, ctx.Err()
 	}
 }
 
-// cost measures CPU, completeness, memory, and what a kill costs.
+// cost measures CPU time, completeness and memory, and how much is lost by a kill.
 func (t *trials) cost(ctx context.Context) (string, error) {
 	never := func([]request) bool { return false }
 	x, err := t.prepare(ordinary)
@@ -170,7 +170,7 @@ func (t *trials) cost(ctx context.Context) (string, error) {
 	all := t.web.pages * len(ordinary)
 	found := len(pagesOf(t.web.requests()))
 	if found == 0 {
-		b, _ := os.ReadFile(filepath.Join(x.dir, "messages")) // for display
+		b, _ := os.ReadFile(filepath.Join(x.dir, "messages")) // only for display
 		return "", fmt.Errorf("no page was requested by %q: %s", c.Args, b)
 	}
 	cpu := (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds() / float64(found) * 1000
@@ -193,7 +193,7 @@ func (t *trials) cost(ctx context.Context) (string, error) {
 		if hubs = len(is); hubs == t.web.hubs && served.IsZero() {
 			served = time.Now()
 		}
-		return !served.IsZero() && time.Since(served) > 3*time.Second // the last links are queued meanwhile
+		return !served.IsZero() && time.Since(served) > 3*time.Second // in that time the last links are queued
 	})
 	closeOnce(t.web.stop)
 	if err != nil {
@@ -229,7 +229,7 @@ func (t *trials) cost(ctx context.Context) (string, error) {
 	return fmt.Sprintf("| %s | %.2f | %d of %d | %s | %s |", t.rival.name, cpu, found, all, memory, killed), nil
 }
 
-// polite measures the requests that servers see of a crawler with a delay of 200 ms, and its behaviour where a site restricts it.
+// polite measures, from the servers' side, the requests of a crawler with a delay of 200 ms, and its behaviour where a site restricts it.
 func (t *trials) polite(ctx context.Context) (string, error) {
 	x, err := t.prepare(ordinary)
 	if err != nil {
@@ -264,7 +264,7 @@ func requested(n int) string {
 	return cmp.Or(map[int]string{0: "not requested"}[n], "requested")
 }
 
-// ms writes pauses in whole milliseconds.
+// ms formats pauses in whole milliseconds.
 func ms(p pauses) string {
 	r := func(d time.Duration) int { return int(math.Round(float64(d) / 1e6)) }
 	return fmt.Sprintf("%d, %d, %d", r(p.least), r(p.percent), r(p.median))

@@ -12,32 +12,32 @@ import (
 	"time"
 )
 
-// trial describes a task for a crawler.
+// trial is a task for a crawler.
 type trial struct {
-	seeds string        // a file
+	seeds string        // name of the file with seeds
 	hosts []string      // hosts whose pages belong to the crawl
 	delay time.Duration // delay between requests to a host; 0: none
 	dir   string        // working directory of the crawler, initially empty
-	keep  bool          // keep the queue on disk
-	again bool          // continue from the directory of a killed crawl
+	keep  bool          // whether to keep the queue on disk
+	again bool          // whether to continue a killed crawl in dir
 }
 
 // seconds returns the delay as a decimal number.
 func (t *trial) seconds() string { return fmt.Sprintf("%g", t.delay.Seconds()) }
 
-// domains returns the hosts with commas.
+// domains returns the hosts, separated by commas.
 func (t *trial) domains() string { return strings.Join(t.hosts, ",") }
 
-// rival is a crawler. Commands run in trial.dir.
+// rival is a crawler to compare. Its commands run in trial.dir.
 type rival struct {
 	name    string
-	note    string                                                            // limits of the comparison
-	resumes bool                                                              // it can continue after a kill
-	ready   func(ctx context.Context, dir string) (version string, err error) // builds it in a directory, or finds it
+	note    string                                                            // what limits the comparison
+	resumes bool                                                              // whether it can continue after a kill
+	ready   func(ctx context.Context, dir string) (version string, err error) // builds the crawler in a directory, or finds it
 	command func(t *trial) []string
 }
 
-// rivals returns all crawlers with the settings in their documentation. Programs that are built are in bin.
+// rivals returns all crawlers, with the settings in their documentation. Programs that must be built are built in bin.
 func rivals(root, bin string) []rival {
 	debian := func(name string, version ...string) func(context.Context, string) (string, error) {
 		return func(ctx context.Context, _ string) (string, error) {
@@ -64,7 +64,7 @@ func rivals(root, bin string) []rival {
 				if t.delay > 0 {
 					c = append(c, "-w", t.delay.String(), "--delay-factor", "0")
 				} else {
-					c = append(c, "-w", "0", "-c", "64", "--own-hosts", t.seeds, "--per-host", "16") // pauses below 100 ms: own hosts
+					c = append(c, "-w", "0", "-c", "64", "--own-hosts", t.seeds, "--per-host", "16") // pauses below 100 ms are only allowed for own hosts
 				}
 				if t.keep {
 					c = append(c, "-o", "job")
@@ -173,7 +173,7 @@ func rivals(root, bin string) []rival {
 	}
 }
 
-// katana is the measured version of katana.
+// katana is the version of katana that is measured.
 const katana = "v1.2.2"
 
 // output runs a command and returns the first line of its output.
@@ -191,7 +191,7 @@ func output(ctx context.Context, dir string, argv ...string) (string, error) {
 	return line, nil
 }
 
-// wordAfter returns the word in a text after another one.
+// wordAfter returns the word that follows another one in a text.
 func wordAfter(text, word string) string {
 	words := strings.Fields(text)
 	for i, w := range words[:max(0, len(words)-1)] {

@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// web is a site on several loopback addresses that records every request. Its zero value serves nothing.
+// web is a web on several loopback addresses that records every request. Its zero value serves no pages.
 type web struct {
 	port  string
-	pages int // pages of each ordinary host
-	hubs  int // pages of the host of hubs
+	pages int // number of pages of each ordinary host
+	hubs  int // number of pages of the host of hubs
 
 	mu   sync.Mutex
 	seen []request
@@ -33,28 +33,28 @@ type web struct {
 // request is a request as seen by the server.
 type request struct {
 	at      time.Time
-	address string // address at which it arrived
-	host    string // host that it named
+	address string // address at which the request arrived
+	host    string // host that the request named
 	path    string
-	flight  int // number of requests in flight at the address, including this one
+	flight  int // number of requests in flight at the address, with this one
 }
 
 // The hosts. Two names resolve to one address; the others have separate addresses.
 const (
-	private = "127.0.2.1" // forbids /private/, to which a redirect and links lead
+	private = "127.0.2.1" // forbids /private/; a redirect and links lead there
 	silent  = "127.0.2.2" // its robots.txt has status 503
 	busy    = "127.0.2.3" // its page asks for a pause
 	hubHost = "127.0.3.1" // its pages link to very many URLs
 	waits   = 3           // pause in seconds that busy asks for
-	perHub  = 1000        // links of a hub
+	perHub  = 1000        // number of links on a hub
 )
 
 var (
 	ordinary = []string{"127.0.1.1", "127.0.1.2", "127.0.1.3", "127.0.1.4", "127.0.1.5", "127.0.1.6", "127.0.0.1", "localhost"}
-	leaves   = []string{"127.0.3.2", "127.0.3.3", "127.0.3.4", "127.0.3.5"} // they do not answer during a trial
+	leaves   = []string{"127.0.3.2", "127.0.3.3", "127.0.3.4", "127.0.3.5"} // hosts of hub links; their answers are held during a trial
 )
 
-// serve starts listening, on the same port of all addresses.
+// serve starts listening on all addresses, with the same port.
 func (w *web) serve(ctx context.Context) (end func(), err error) {
 	w.stop, w.open = make(chan struct{}), map[string]int{}
 	var all []net.Listener
@@ -69,7 +69,7 @@ func (w *web) serve(ctx context.Context) (end func(), err error) {
 		all = append(all, l)
 	}
 	for _, l := range all {
-		go func() { _ = s.Serve(l) }() // until Close
+		go func() { _ = s.Serve(l) }() // ends at Close
 	}
 	return func() { closeOnce(w.stop); _ = s.Close() }, nil
 }
@@ -82,7 +82,7 @@ func closeOnce(c chan struct{}) {
 	}
 }
 
-// seeds writes a file with the first page of each host.
+// seeds writes a file with the URL of the first page of each host.
 func (w *web) seeds(dir string, hosts []string) (file string, err error) {
 	var b strings.Builder
 	for _, h := range hosts {
@@ -92,7 +92,7 @@ func (w *web) seeds(dir string, hosts []string) (file string, err error) {
 	return file, os.WriteFile(file, []byte(b.String()), 0o644)
 }
 
-// ServeHTTP answers like the requested host.
+// ServeHTTP answers as the requested host does.
 func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	address, _, _ := net.SplitHostPort(r.Context().Value(http.LocalAddrContextKey).(net.Addr).String())
 	host := (&url.URL{Host: r.Host}).Hostname() // wget2 names no port
@@ -135,7 +135,7 @@ func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hub answers with links to all hubs, or with the links of one of them.
+// hub answers with links to all hubs, or with the links on one of them.
 func (w *web) hub(rw http.ResponseWriter, path string) {
 	if path == "/" {
 		for i := range w.hubs {
@@ -149,7 +149,7 @@ func (w *web) hub(rw http.ResponseWriter, path string) {
 	}
 }
 
-// page answers with one page of a tree, 6 KB of it text, that links to three others and back.
+// page answers with one page of a tree. It has 6 KB of text, and links to three other pages and back.
 func (w *web) page(rw http.ResponseWriter, host, path string) {
 	n := 0
 	if path != "/" {
@@ -165,7 +165,7 @@ func (w *web) page(rw http.ResponseWriter, host, path string) {
 	}
 }
 
-// begin clears the record.
+// begin clears the record of requests.
 func (w *web) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -196,7 +196,7 @@ type pauses struct {
 	flight                 int // maximum of concurrent requests at one address
 }
 
-// pausesAt returns the pauses at the selected addresses.
+// pausesAt returns the pauses at the addresses that want selects.
 func pausesAt(seen []request, want func(address string) bool) (p pauses) {
 	last := map[string]time.Time{}
 	var gaps []time.Duration
@@ -220,10 +220,10 @@ func pausesAt(seen []request, want func(address string) bool) (p pauses) {
 
 // manners summarizes a crawler's behaviour where a site restricts it.
 type manners struct {
-	forbidden  int  // requests of links below /private/
-	redirected int  // requests of the target of a redirect below /private/
-	silent     int  // pages requested from the host with an unavailable robots.txt
-	soon       bool // the host that asked for a pause was requested too early
+	forbidden  int  // number of requests for links below /private/
+	redirected int  // number of requests for the target of a redirect below /private/
+	silent     int  // number of pages requested from the host with an unavailable robots.txt
+	soon       bool // whether the host that asked for a pause was requested too early
 }
 
 func mannersOf(seen []request) (m manners) {

@@ -1,10 +1,10 @@
-// Command report runs the benchmarks one after the other and prints their figures as tables in Markdown, those of docs/performance.md
-// among them:
+// Command report runs the benchmarks one after the other and prints their figures as tables in Markdown, including those of
+// docs/performance.md:
 //
 //	go run ./tools/bench/report -o performance.md
 //
-// Nothing else should run meanwhile. It takes about ten minutes on two processors; -benchtime and -count make figures less or more exact.
-// Ratios compare measurements of one run of one benchmark; of several runs the median counts.
+// Nothing else should run at the same time. It takes about ten minutes on two processors; -benchtime and -count make figures less or more
+// exact. Ratios compare measurements from one run of one benchmark. If a benchmark is run several times, the median counts.
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 type set struct {
 	title, bench, time string
 	packages           []string
-	columns            []string // units shown, in this order; nil: all
+	columns            []string // units to show, in this order; nil: all
 }
 
 var sets = []set{
@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	return counts(ctx, w, stderr)
 }
 
-// counts writes costs measured by tests, which do not depend on the load of the machine.
+// counts writes the costs that tests measure, which do not depend on the load of the machine.
 func counts(ctx context.Context, w, log io.Writer) error {
 	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^Test(Allocs|Makespan)", "-count", "1", "-v", "./tools/bench")
 	cmd.Stderr = log
@@ -103,7 +103,7 @@ func counts(ctx context.Context, w, log io.Writer) error {
 	return err
 }
 
-// head describes the machine and versions.
+// head describes the machine and the versions.
 func head(w io.Writer) {
 	fmt.Fprintf(w, "# Figures\n\n%s, %s, %s/%s, %d processors, %s.\n",
 		time.Now().Format("2 January 2006"), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), processor())
@@ -112,7 +112,7 @@ func head(w io.Writer) {
 	}
 }
 
-// measure runs the benchmarks of s. Other output of the tests goes to log.
+// measure runs the benchmarks of s, count times. Other output of the tests goes to log.
 func (s set) measure(ctx context.Context, count int, log io.Writer) ([]row, error) {
 	fmt.Fprintf(log, "%s: %s\n", s.title, time.Now().Format(time.TimeOnly))
 	args := []string{"test", "-run", "^$", "-bench", s.bench, "-benchmem", "-count", fmt.Sprint(count), "-timeout", "1h"}

@@ -14,13 +14,13 @@ import (
 // row is a benchmark with the medians of its figures.
 type row struct {
 	name    string
-	figures map[string]float64 // by unit
+	figures map[string]float64 // figures by unit
 }
 
-// line is a line of a benchmark's output: name, iterations, figures with their units.
+// line matches a line in a benchmark's output: name, number of iterations, figures with their units.
 var line = regexp.MustCompile(`(?m)^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
 
-// medians parses the output of benchmarks and returns the median of repeated ones, in the order of their first lines.
+// medians parses the output of benchmarks. It returns the medians of repeated benchmarks, in the order of their first lines.
 func medians(out string) (rows []row) {
 	all := map[string]map[string][]float64{}
 	var names []string
@@ -47,7 +47,7 @@ func medians(out string) (rows []row) {
 	return rows
 }
 
-// table writes rows, without columns that none of them has.
+// table writes rows, without columns in which no row has a figure.
 func (s set) table(w io.Writer, rows []row) error {
 	if len(rows) == 0 {
 		return nil
@@ -88,7 +88,7 @@ func (s set) units(rows []row) (units []string) {
 	return units
 }
 
-// cell formats a figure with three significant digits, or all its digits if it is larger.
+// cell formats a figure with three significant digits; a larger figure has all digits of its integer part.
 func cell(r row, unit string) string {
 	v, ok := r.figures[unit]
 	switch {
@@ -100,9 +100,9 @@ func cell(r row, unit string) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// processor returns the name of the processor where the system says it.
+// processor returns the name of the processor, if the system shows it.
 func processor() string {
-	b, _ := os.ReadFile("/proc/cpuinfo") // it exists only on Linux
+	b, _ := os.ReadFile("/proc/cpuinfo") // this file exists only on Linux
 	if m := regexp.MustCompile(`(?m)^model name\s*:\s*(.+)$`).FindSubmatch(b); m != nil {
 		return string(m[1])
 	}

@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// duty is a part of a crawl's work, with the prefixes of functions that do it.
+// duty is a part of a crawl's work, with prefixes of the functions that do it.
 type duty struct {
 	name  string
 	funcs []string
@@ -10,13 +10,13 @@ type duty struct {
 
 const module = "github.com/amble-crawler/amble/"
 
-// garbage takes precedence over all other duties, wherever it is in a stack.
+// garbage takes precedence over all other duties, wherever one of its functions is in a stack.
 var garbage = duty{"garbage collection", []string{
 	"runtime.gcBgMarkWorker", "runtime.gcAssistAlloc", "runtime.gcStart", "runtime.gcMark", "runtime.bgsweep", "runtime.bgscavenge",
 	"runtime.deductSweepCredit", "runtime.GC", "runtime.gcDrain", "runtime.gcParkAssist",
 }}
 
-// duties are tried in order.
+// duties lists the other duties. For each function, the first one that matches counts.
 var duties = []duty{
 	{"content decoding", []string{
 		"github.com/klauspost/compress/", "github.com/andybalholm/brotli", "compress/", "hash/crc32.", "hash/adler32.",
@@ -43,10 +43,10 @@ var duties = []duty{
 	{"benchmark itself", []string{module + "tools/bench."}},
 }
 
-// scheduler is the duty of stacks without any other: finding goroutines to run, waiting for the network.
+// scheduler is the duty of stacks that have no other: it finds goroutines to run, and waits for the network.
 const scheduler = "scheduler and run-time system"
 
-// of returns the duty of a stack, whose innermost frame is first.
+// of returns the duty of a stack. The innermost frame comes first.
 func of(stack []string) string {
 	for _, f := range stack {
 		if garbage.does(f) {

@@ -3,9 +3,9 @@
 //	go test -run '^$' -bench 'Crawl/page=30KB$' -benchtime 30x -cpuprofile cpu.out -o bench.test ./tools/bench -alone
 //	go tool pprof -traces bench.test cpu.out | go run ./tools/bench/shares
 //
-// A sample belongs to the duty of the innermost frame that has one, so that work of the run-time system for a caller, such as allocation
-// and copying, counts for the caller. Garbage collection is a separate duty, even where an allocation has to assist. With -page, the CPU
-// time of a page in microseconds, shares are also shown as microseconds.
+// A sample belongs to the duty of the innermost frame that has one: so work that the run-time system does for a caller, such as allocation
+// and copying, counts for the caller. Garbage collection is a separate duty, even where an allocation must assist it. If -page gives the
+// CPU time for a page in microseconds, shares are also printed in microseconds.
 package main
 
 import (

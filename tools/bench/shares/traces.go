@@ -17,7 +17,7 @@ type spent map[string]time.Duration
 
 var errEmpty = errors.New("no samples: the input must be what go tool pprof -traces writes")
 
-// read sums up the samples in a text. Each sample begins, after a line of hyphens, with its time and its innermost function; the callers
+// read sums up the samples in a text. Each sample begins, after a line of hyphens, with its time and its innermost function. The callers
 // follow, one per line.
 func read(r io.Reader) (spent, error) {
 	all := spent{}
@@ -52,10 +52,10 @@ func read(r io.Reader) (spent, error) {
 	return all, sc.Err()
 }
 
-// function returns a frame's function without the mark for inlining.
+// function returns the function of a frame, without the mark for inlining.
 func function(frame string) string { return strings.TrimSuffix(strings.TrimSpace(frame), " (inline)") }
 
-// write prints the duties as rows of a table, largest first.
+// write prints the duties as rows of a table, the largest first.
 func (s spent) write(w io.Writer, page float64) error {
 	var total time.Duration
 	for _, d := range s {

@@ -1,4 +1,4 @@
-// Command colly crawls hosts with colly v2 as in its documentation, for the comparison in tools/rivals.
+// Command colly crawls hosts with colly v2, configured as in its documentation, for the comparison in tools/rivals.
 package main
 
 import (
@@ -25,7 +25,7 @@ func main() {
 	c.WithTransport(&http.Transport{MaxIdleConnsPerHost: 64})
 	limit := colly.LimitRule{DomainGlob: "*", Parallelism: 64}
 	for seed := range strings.FieldsSeq(string(b)) {
-		if *delay > 0 { // colly has a separate clock for each rule
+		if *delay > 0 { // colly keeps a separate delay for each rule
 			u, err := url.Parse(seed)
 			if err != nil {
 				log.Fatal(err)
@@ -37,7 +37,7 @@ func main() {
 		}
 	}
 	c.SetRequestTimeout(time.Minute)
-	c.OnHTML("a[href]", func(e *colly.HTMLElement) { _ = e.Request.Visit(e.Attr("href")) }) // an error: already visited, or forbidden
+	c.OnHTML("a[href]", func(e *colly.HTMLElement) { _ = e.Request.Visit(e.Attr("href")) }) // an error means: already visited, or forbidden
 	for seed := range strings.FieldsSeq(string(b)) {
 		_ = c.Visit(seed)
 	}
