@@ -10,10 +10,10 @@ import (
 
 // sharing describes for which requests an answer may be used.
 type sharing struct {
-	shared  bool      // also for other pages than the one for which it was requested
-	pinned  bool      // until the end of the crawl, whatever the answer's age
-	expires time.Time // if not pinned, until this time
-	accept  bool      // only for requests with the same Accept header
+	shared  bool      // whether it may be used for other pages than the one for which it was requested
+	pinned  bool      // whether it may be used until the end of the crawl, whatever its age
+	expires time.Time // if not pinned: time until which it may be used
+	accept  bool      // whether it may only be used for requests with the same Accept header
 }
 
 // maxHeuristic limits the lifetime of an answer whose header does not state one.

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// valueColumn is the column of results that are not objects.
+// valueColumn is the name of the column for results that are not objects.
 const valueColumn = "value"
 
-// maxColumns limits the columns of the table. SQLite supports 2,000.
+// maxColumns limits the columns of the table. SQLite itself supports 2,000.
 const maxColumns = 1000
 
 // row is one result.
@@ -37,7 +37,7 @@ func parse(item json.RawMessage) (row, error) {
 		if err != nil {
 			return row{}, fmt.Errorf("not valid JSON: %w", err)
 		}
-		key, _ := t.(string) // keys are always strings
+		key, _ := t.(string) // a key is always a string
 		var text json.RawMessage
 		if err := d.Decode(&text); err != nil {
 			return row{}, fmt.Errorf("not valid JSON: %w", err)
@@ -56,7 +56,7 @@ func parse(item json.RawMessage) (row, error) {
 	return r, nil
 }
 
-// set adds a field. As in encoding/json, the last field with a name counts.
+// set adds a field. If a name occurs twice, the last field counts, as in encoding/json.
 func (r *row) set(key string, v any) error {
 	if strings.ContainsRune(key, 0) || strings.HasPrefix(key, "_") || key == "" {
 		return fmt.Errorf("a field cannot be named %q here: names that begin with _ are the sink's", key)
@@ -71,7 +71,7 @@ func (r *row) set(key string, v any) error {
 	return nil
 }
 
-// value returns SQLite's form of a JSON value.
+// value converts a JSON value to SQLite's form.
 func value(text json.RawMessage) (any, error) {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -90,7 +90,7 @@ func value(text json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// number returns an INTEGER or a REAL. A number that neither can represent becomes text, so that it is not lost.
+// number returns an INTEGER or a REAL. A number that neither can represent becomes TEXT, so that it is not lost.
 func number(n json.Number) any {
 	if i, err := n.Int64(); err == nil {
 		return i
@@ -112,10 +112,10 @@ func (r row) insert(table string, id int64, page string) (string, []any) {
 	return b.String(), append([]any{id, page}, r.values...)
 }
 
-// name quotes a name for SQL.
+// name quotes a name for use in SQL.
 func name(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
-// columns holds the columns of the table, by their names in lower case: SQLite ignores the case of ASCII letters.
+// columns holds the columns of the table, keyed by name in lower case, because SQLite ignores the case of ASCII letters.
 type columns map[string]string
 
 func fold(s string) string {
@@ -129,7 +129,7 @@ func fold(s string) string {
 
 func (c columns) add(column string) { c[fold(column)] = column }
 
-// missing returns the columns of a row that the table does not have.
+// missing returns the columns that a row needs and the table does not have.
 func (c columns) missing(r row) []string {
 	var ms []string
 	for _, column := range r.columns {
@@ -140,7 +140,7 @@ func (c columns) missing(r row) []string {
 	return ms
 }
 
-// fit reports whether the row fits into the table.
+// fit returns an error if the row does not fit into the table.
 func (c columns) fit(r row) error {
 	if len(c)+len(c.missing(r)) > maxColumns {
 		return fmt.Errorf("more than %d different fields: emit what varies as an array or an object in one field", maxColumns)

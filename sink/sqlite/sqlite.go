@@ -1,7 +1,7 @@
 // Package sqlite implements a sink that writes the results of a crawl to a table of a SQLite database.
 //
-// It needs no C: modernc.org/sqlite is SQLite translated to Go. That library is large, so this sink is in a separate package:
-// programs that do not import it do not contain it.
+// The sink needs no C: modernc.org/sqlite is SQLite translated to Go. That library is large, so the sink is a separate package: programs
+// that do not import it do not contain the library.
 //
 // For a job directory, use job.ItemsTable(sqlite.Open).
 //
@@ -27,13 +27,13 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Sink writes each element of [sink.Record].Data as a row: fields of an object are columns, which are added when they
-// first occur. Two columns belong to the sink: _id numbers the rows, and _page is the URL of the page. Strings are
-// TEXT, numbers INTEGER or REAL, booleans 1 and 0, null and missing fields NULL, arrays and objects JSON text, for
-// SQLite's JSON functions. A result that is not an object is in the column value.
+// Sink writes each element of [sink.Record].Data as a row. Fields of an object are columns, which are added when they first occur. Two
+// columns belong to the sink: _id is the number of the row, and _page the URL of the page. Strings are TEXT, numbers INTEGER or REAL,
+// booleans 1 and 0, null and missing fields NULL. Arrays and objects are JSON text, for SQLite's JSON functions. A result that is not an
+// object is in the column value.
 //
-// Rows appended between two calls of Sync are one transaction, so that other programs see complete commits of the
-// crawl. They may read the database while the crawl runs; they must not write to the table.
+// Rows appended between two calls of Sync are one transaction, so that other programs see only complete commits of the crawl. They may read
+// the database while the crawl runs, but must not write to the table.
 //
 // A Sink is not safe for concurrent use.
 type Sink struct {
@@ -43,9 +43,9 @@ type Sink struct {
 	path    string
 	table   string
 	columns columns
-	tx      *sql.Tx // open since the first Append after a Sync
-	last    int64   // the highest _id
-	err     error   // the error since the last Restore
+	tx      *sql.Tx // begun by the first Append after a Sync
+	last    int64   // highest _id
+	err     error   // error since the last Restore
 	closed  bool
 }
 
@@ -53,8 +53,8 @@ var (
 	_ sink.Sink = (*Sink)(nil)
 )
 
-// Open opens the database at path and creates it, and the table, if they do not exist. The name of the table may be
-// any text except "" and names that begin with "sqlite_".
+// Open opens the database at path, and creates it and the table if they do not exist. The name of the table may be any text except "" and
+// names that begin with "sqlite_".
 func Open(path, table string) (*Sink, error) {
 	s := &Sink{path: path, table: table}
 	if err := s.open(); err != nil {
@@ -66,14 +66,14 @@ func Open(path, table string) (*Sink, error) {
 	return s, nil
 }
 
-// pragmas make a commit durable before it returns, and let others read meanwhile.
+// pragmas make a commit durable before it returns, and let other programs read at the same time.
 const pragmas = "_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate"
 
 func (s *Sink) open() error {
 	if s.table == "" {
 		return errors.New("a table needs a name")
 	}
-	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_RDWR, 0o644) // to get the system's error: SQLite's own error is less specific
+	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_RDWR, 0o644) // for the system's error, which is more specific than SQLite's
 	if err != nil {
 		return err
 	}
@@ -87,14 +87,14 @@ func (s *Sink) open() error {
 	if s.db, err = sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: pragmas}).String()); err != nil {
 		return err
 	}
-	s.db.SetMaxOpenConns(1) // a single connection, which sees its own writes
+	s.db.SetMaxOpenConns(1) // a single connection sees its own writes
 	if _, err := s.db.ExecContext(context.Background(), "CREATE TABLE IF NOT EXISTS "+name(s.table)+" (_id INTEGER PRIMARY KEY, _page TEXT NOT NULL)"); err != nil {
 		return failure(err)
 	}
 	return s.read(context.Background())
 }
 
-// read reads the state of the table.
+// read reads the state of the sink from the table.
 func (s *Sink) read(ctx context.Context) error {
 	if err := s.db.QueryRowContext(ctx, "SELECT coalesce(max(_id), 0) FROM "+name(s.table)).Scan(&s.last); err != nil {
 		return failure(err)
@@ -115,12 +115,12 @@ func (s *Sink) read(ctx context.Context) error {
 	return failure(rows.Err())
 }
 
-// Name implements sink.Sink: it returns the last element of the path, and the table.
+// Name implements sink.Sink. It returns the last element of the path, and the table.
 func (s *Sink) Name() string { return filepath.Base(s.path) + "#" + s.table }
 
 // Append implements sink.Sink. If a result is invalid, the error names it, and the table is unchanged.
 //
-// The context is not used, so that fetched pages are written while the crawl is being stopped.
+// The context is not used: pages that were fetched are written even while the crawl is being stopped.
 func (s *Sink) Append(ctx context.Context, r *sink.Record) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := s.usable(); err != nil {
@@ -190,7 +190,7 @@ func (s *Sink) Sync(_ context.Context) (int64, error) {
 	return s.last, nil
 }
 
-// Restore implements sink.Sink: rows with a higher _id are deleted. Columns remain.
+// Restore implements sink.Sink. It deletes the rows with a higher _id; columns remain.
 func (s *Sink) Restore(ctx context.Context, offset int64) error {
 	if s.closed {
 		return sink.ErrClosed
@@ -230,13 +230,13 @@ func (s *Sink) Close(ctx context.Context) error {
 	return err
 }
 
-// failure converts an error of SQLite to one of the system, if there is one.
+// failure returns the error of the system that caused an error of SQLite, if there is one.
 func failure(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	switch e.Code() & 0xff { // the primary code
+	switch e.Code() & 0xff { // primary result code
 	case sqlite3.SQLITE_FULL:
 		return fmt.Errorf("%w: %w", err, syscall.ENOSPC)
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:

@@ -17,13 +17,13 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// Archive finds recorded responses by the requested URLs. It reads archive files of this package and of other programs,
-// uncompressed or with each record compressed with gzip or zstd. It keeps 16 bytes in memory for each response and reads the
-// responses from the files. It is safe for concurrent use until Close.
+// Archive finds recorded responses by the URLs of their requests. It reads archive files of this package and of other programs:
+// uncompressed, or with each record compressed with gzip or zstd. It keeps 16 bytes in memory for each response, and reads the responses
+// from the files. It is safe for concurrent use until Close.
 type Archive struct {
 	files []archiveFile
 	open  func(name string) (File, int64, error)
-	table []place // sorted
+	table []place // sorted by key, then by place
 	seed  maphash.Seed
 	same  func(url string) string
 	cut   []*ArchiveError
@@ -35,14 +35,14 @@ type File interface {
 	io.Closer
 }
 
-// archiveFile is an archive that is open.
+// archiveFile is an archive file that is open.
 type archiveFile struct {
 	File
 	name string
 	size int64
 }
 
-// OpenFile opens a file on a disk for [OpenArchiveBy], and returns its size in bytes. The error is that of the file system.
+// OpenFile opens a file on a disk and returns its size in bytes, for [OpenArchiveBy]. The error is that of the file system.
 func OpenFile(name string) (File, int64, error) {
 	f, err := safefile.Open(name)
 	if err != nil {
@@ -55,10 +55,10 @@ func OpenFile(name string) (File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// place is the place of a response.
+// place is the place of a response, with the key of its URL.
 type place struct {
 	key uint64 // hash of the URL
-	at  uint64 // number of the file, and offset in it
+	at  uint64 // number of the file, and offset in the file
 }
 
 func placeOf(key uint64, file int, offset int64) place {
@@ -74,9 +74,9 @@ func (p place) compare(q place) int {
 
 // Answer is a response in an archive.
 type Answer struct {
-	ID   string     // WARC-Record-ID, with its angle brackets
+	ID   string     // WARC-Record-ID, in angle brackets
 	URL  string     // WARC-Target-URI
-	Addr netip.Addr // of the server; invalid if it is not known
+	Addr netip.Addr // address of the server; invalid if it is not known
 	Date time.Time  // WARC-Date
 	Head []byte     // status line and header section as received, with the empty line after it
 	// Payload is the body without transfer coding, still in its content coding.
@@ -85,16 +85,16 @@ type Answer struct {
 	// complete.
 	Truncated string
 
-	File   string // the path
-	Offset int64  // of the record in the file
+	File   string // path of the file
+	Offset int64  // offset of the record in the file
 }
 
-// ErrNotArchived is wrapped by the error for a URL without a response in the archive.
+// ErrNotArchived is wrapped by the error for a URL that has no response in the archive.
 var ErrNotArchived = errors.New("not in the archive")
 
 // ArchiveError reports an archive file that is damaged or cannot be read.
 type ArchiveError struct {
-	File   string // the path
+	File   string // path of the file
 	Offset int64  // offset of the damaged record
 	Err    error
 }
@@ -103,12 +103,12 @@ func (e *ArchiveError) Error() string {
 	return fmt.Sprintf("warc: %s is damaged in the record at byte %d: %v", e.File, e.Offset, e.Err)
 }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err.
 func (e *ArchiveError) Unwrap() error { return e.Err }
 
-// OpenArchive opens archive files, and those in directories, for reading. It reads each file once, or only its CDXJ index if
-// [Writer] left one. same returns the same text for URLs that count as one page; nil: all URLs are different pages. The error is
-// that of the file system or an *[ArchiveError].
+// OpenArchive opens the archive files at paths and in the directories at paths. It reads each file once or, if [Writer] left a CDXJ index,
+// only the index. same returns the same text for URLs that count as one page; nil: all URLs are different pages. The error is that of the
+// file system or an *[ArchiveError].
 func OpenArchive(same func(url string) string, paths ...string) (*Archive, error) {
 	names, err := Files(paths...)
 	if err != nil {
@@ -117,8 +117,8 @@ func OpenArchive(same func(url string) string, paths ...string) (*Archive, error
 	return OpenArchiveBy(OpenFile, same, names...)
 }
 
-// OpenArchiveBy is like [OpenArchive] for archive files that need not be on a disk: open opens a file or its index by name, and
-// returns its size in bytes.
+// OpenArchiveBy is like [OpenArchive], for archive files that need not be on a disk. open opens a file or its index by name, and returns
+// its size in bytes.
 func OpenArchiveBy(open func(name string) (File, int64, error), same func(url string) string, names ...string) (*Archive, error) {
 	if same == nil {
 		same = func(url string) string { return url }
@@ -134,9 +134,9 @@ func OpenArchiveBy(open func(name string) (File, int64, error), same func(url st
 	return a, nil
 }
 
-// OpenFiles opens archive files, and those in directories, without reading them. [Archive.At] finds intact records in files that
-// OpenArchive cannot read because they are damaged elsewhere. Payloads that are stored in another record than the response are not
-// found.
+// OpenFiles opens the archive files at paths and in the directories at paths, without reading them. [Archive.At] finds intact records even
+// in files that are damaged elsewhere, which OpenArchive cannot read. It does not find payloads that are stored in another record than the
+// response.
 func OpenFiles(paths ...string) (*Archive, error) {
 	a := &Archive{seed: maphash.MakeSeed(), same: func(url string) string { return url }}
 	names, err := Files(paths...)
@@ -153,8 +153,8 @@ func OpenFiles(paths ...string) (*Archive, error) {
 	return a, nil
 }
 
-// Files returns the files at paths, and the archives in the directories at paths, each directory's by name. The error is that of the
-// file system.
+// Files returns the files at paths and, for each directory at paths, the archives in it, sorted by name. The error is that of the file
+// system.
 func Files(paths ...string) (names []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -178,7 +178,7 @@ func Files(paths ...string) (names []string, err error) {
 	return names, nil
 }
 
-// IsArchive reports whether a file is an archive according to its name, which must end in .warc, .warc.gz or .warc.zst.
+// IsArchive reports whether the name of a file is that of an archive: it must end in .warc, .warc.gz or .warc.zst.
 func IsArchive(name string) bool {
 	return strings.HasSuffix(name, ".warc") || strings.HasSuffix(name, ".warc.gz") || strings.HasSuffix(name, ".warc.zst")
 }
@@ -201,7 +201,7 @@ func (a *Archive) add(path string) error {
 	return err
 }
 
-// Cut returns the last records of files that end within them, for example after a process was killed. They are not used.
+// Cut returns an error for each file that ends within its last record, for example because a process was killed. Such records are not used.
 func (a *Archive) Cut() []*ArchiveError { return a.cut }
 
 // Len returns the number of responses.
@@ -216,8 +216,8 @@ func (a *Archive) Close() error {
 	return errors.Join(errs...)
 }
 
-// Find returns the last response for a URL, the latest of several attempts and visits. If there is none, it returns that for
-// another URL of the same page. The error wraps [ErrNotArchived] if there is neither, or is an *[ArchiveError].
+// Find returns the last response for a URL: the latest of several attempts and visits. If there is none, it returns that of another URL of
+// the same page. The error wraps [ErrNotArchived] if there is neither, or is an *[ArchiveError].
 func (a *Archive) Find(url string) (*Answer, error) {
 	target := uri(url)
 	var other *stored
@@ -229,7 +229,7 @@ func (a *Archive) Find(url string) (*Answer, error) {
 			return nil, err
 		case r.target() == target:
 			return a.answer(p, r)
-		case other == nil && a.same(r.target()) == a.same(target): // otherwise the hashes are equal by chance
+		case other == nil && a.same(r.target()) == a.same(target): // otherwise only the hashes are equal, by chance
 			other, there = r, p
 		}
 	}
@@ -239,8 +239,8 @@ func (a *Archive) Find(url string) (*Answer, error) {
 	return nil, fmt.Errorf("warc: %s: %w", url, ErrNotArchived)
 }
 
-// URLs returns the URLs of the responses, in the order of the files. A URL with several responses occurs several times. The
-// sequence ends after an error, an *[ArchiveError].
+// URLs returns the URLs of the responses, in the order of the files. A URL with several responses occurs several times. The sequence ends
+// after the first error, an *[ArchiveError].
 func (a *Archive) URLs() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		all := slices.Clone(a.table)
@@ -271,7 +271,7 @@ func (a *Archive) places(target string) []place {
 	return a.table[from:to]
 }
 
-// answer returns the response in a record. The payload of a revisit is in the record to which it refers.
+// answer returns the response in a record. If the record is a revisit, the payload is in the record to which it refers.
 func (a *Archive) answer(p place, r *stored) (*Answer, error) {
 	x := &Answer{ID: r.get("WARC-Record-ID"), URL: r.target(), File: a.files[p.file()].name, Offset: p.offset()}
 	x.Date, _ = time.Parse(time.RFC3339, r.get("WARC-Date"))
@@ -307,8 +307,8 @@ func (a *Archive) original(p place, r *stored) (place, *stored, error) {
 	return p, nil, a.damage(p, fmt.Errorf("it refers to the answer %s, which none of the files has", cmp.Or(id, date)))
 }
 
-// truncation returns the reason why the payload of a record is incomplete. The metadata record after it is more precise than the
-// record.
+// truncation returns the reason why the payload of a record is incomplete. It prefers that in the following metadata record, which is more
+// precise.
 func (a *Archive) truncation(p place, r *stored) string {
 	next, err := a.readAt(p.file(), r.end)
 	if err == nil && next.kind() == "metadata" && next.get("WARC-Refers-To") == r.get("WARC-Record-ID") {
@@ -329,14 +329,14 @@ func (a *Archive) damage(p place, err error) error {
 	return &ArchiveError{a.files[p.file()].name, p.offset(), err}
 }
 
-// SURT returns the key of a URL in an index, in the Sort-friendly URI Reordering Transform: the host's labels in reverse
-// order, then path and query, canonicalized like in the Internet Archive's surt library.
+// SURT returns the key of a URL in an index, in the Sort-friendly URI Reordering Transform: the labels of the host in reverse order, then
+// path and query, in the canonical form of the Internet Archive's surt library.
 //
 //	https://www.Example.org:443/A//b/?y=2&x=%31  org,example)/a/b?x=1&y=2
 func SURT(url string) string { return surt(url) }
 
-// At returns the response in the record at an offset of an archive file. The file's name is that of sink.Location, without
-// directory. The error wraps [ErrNotArchived] if there is no such file, or is an *[ArchiveError].
+// At returns the response in the record at an offset of an archive file. file is the name as in sink.Location, without directory. The error
+// wraps [ErrNotArchived] if there is no such file, or is an *[ArchiveError].
 func (a *Archive) At(file string, offset int64) (*Answer, error) {
 	for i, f := range a.files {
 		if filepath.Base(f.name) != file {

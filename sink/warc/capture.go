@@ -22,7 +22,7 @@ const (
 	profileNotModified = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 )
 
-// capture is an exchange that is being stored.
+// capture is an exchange while it is being stored.
 type capture struct {
 	x       *sink.Exchange
 	r       *sink.Record // nil if the exchange is not a visit
@@ -31,13 +31,13 @@ type capture struct {
 	uri     string
 	digest  string // digest of the payload
 	key     payloadKey
-	known   bool      // key is valid: the payload is looked up and remembered
-	earlier *original // the capture that stored this payload; may be nil
-	request string    // record IDs, "" if there is no such record
+	known   bool      // whether key is valid: then the payload is looked up and remembered
+	earlier *original // earlier capture that stored this payload; may be nil
+	request string    // record IDs of request and answer; "" if there is no such record
 	answer  string
 }
 
-// capture stores an exchange with its record and returns the place of its main record.
+// capture stores an exchange, with the Record of its visit, and returns the place of its main record.
 func (w *Writer) capture(x *sink.Exchange, r *sink.Record) (*sink.Location, error) {
 	if len(x.Request) == 0 && !x.Answered() {
 		return nil, nil
@@ -75,7 +75,7 @@ func (w *Writer) capture(x *sink.Exchange, r *sink.Record) (*sink.Location, erro
 	return at, nil
 }
 
-// estimate returns an upper bound of the size of a capture in the file: its bytes, the overhead of compression, and the headers.
+// estimate returns an upper bound of the size of a capture in the file: with the overhead of compression, and the headers.
 func estimate(x *sink.Exchange, r *sink.Record) int64 {
 	n := len(x.Request) + len(x.Head) + len(x.Body) + 8*len(x.URL)
 	if r != nil {
@@ -108,7 +108,7 @@ func (w *Writer) newCapture(x *sink.Exchange, r *sink.Record) *capture {
 	return c
 }
 
-// header begins a record of the capture.
+// header begins the header of a record of the capture.
 func (w *Writer) header(c *capture, typ, id string) *header {
 	h := newHeader(typ, id, c.date)
 	h.add("WARC-Target-URI", c.uri)
@@ -120,7 +120,7 @@ func (w *Writer) header(c *capture, typ, id string) *header {
 	return h
 }
 
-// protocol returns the value of WARC-Protocol (IIPC), or "" if the record's block has the same information.
+// protocol returns the value of WARC-Protocol (IIPC); "" if the block of the record shows the protocol.
 func (c *capture) protocol() string {
 	secure := strings.HasPrefix(c.uri, "https:")
 	switch {
@@ -156,7 +156,7 @@ func (w *Writer) putAnswer(c *capture) span {
 	return w.put(h, storedHead(c.x), c.x.Payload())
 }
 
-// putRevisit stores the response without its payload (ISO 28500 section 6.7.2).
+// putRevisit stores the response without its payload, which was stored before (ISO 28500 section 6.7.2).
 func (w *Writer) putRevisit(c *capture) span {
 	h := w.header(c, "revisit", c.answer)
 	h.opt("WARC-Concurrent-To", c.request)
@@ -170,13 +170,13 @@ func (w *Writer) putRevisit(c *capture) span {
 	return w.put(h, storedHead(c.x))
 }
 
-// notModified reports whether the response means that the page is unchanged since an earlier crawl or visit stored it.
+// notModified reports whether the response means that the page is unchanged since it was stored, by an earlier crawl or visit.
 func (c *capture) notModified() bool {
 	return c.r != nil && c.r.Outcome == "not_modified" && c.x.Answered()
 }
 
-// putNotModified stores a response with status 304 (ISO 28500 section 6.7.3). It has no payload, and the record with the payload
-// may be in another archive. The response has that record's validators.
+// putNotModified stores a response with status 304 (ISO 28500 section 6.7.3), which has no payload. The record with the payload may be in
+// another archive: the response has the validators of that record.
 func (w *Writer) putNotModified(c *capture) span {
 	h := w.header(c, "revisit", c.answer)
 	h.opt("WARC-Concurrent-To", c.request)
@@ -186,7 +186,7 @@ func (w *Writer) putNotModified(c *capture) span {
 	return w.put(h, storedHead(c.x))
 }
 
-// truncation returns the value of WARC-Truncated for a reason code, or "".
+// truncation returns the value of WARC-Truncated for a reason code; "" for none.
 func truncation(reason string) string {
 	switch reason {
 	case "":
@@ -201,25 +201,25 @@ func truncation(reason string) string {
 	return "unspecified"
 }
 
-// maxRevisitURI is the maximum length of the URI of a remembered payload.
+// maxRevisitURI limits the length of the URI for a payload to be remembered.
 const maxRevisitURI = 1024
 
 // original is the first capture of a payload.
 type original struct{ id, uri, date string }
 
-// payloadKey is the digest in the records, and a second digest with a secret key. Two payloads with the same SHA-1 can be
-// constructed, but not with the same second digest, so the wrong one is never replayed.
+// payloadKey identifies a payload by the digest in its records, and a second digest with a secret key. Two payloads with the same SHA-1 can
+// be constructed, but not with the same second digest. So a wrong payload is never replayed.
 type payloadKey struct {
 	digest string
 	mark   uint64
 	length int
 }
 
-// payloads remembers a limited number of payloads, the most recently stored.
+// payloads remembers a limited number of payloads, those that were stored last.
 type payloads struct {
 	max   int
 	byKey map[payloadKey]original
-	ring  []payloadKey // in the order in which they were added; once it is full, the oldest is at next
+	ring  []payloadKey // keys in the order in which they were added; when the ring is full, the oldest is at next
 	next  int
 	seed  maphash.Seed
 }
@@ -228,7 +228,7 @@ func newPayloads(n int) *payloads {
 	return &payloads{max: n, byKey: make(map[payloadKey]original), seed: maphash.MakeSeed()}
 }
 
-// key returns the key of a capture's payload; ok is false if the payload must be stored in any case.
+// key returns the key of a capture's payload. ok is false if the payload must be stored in any case.
 func (p *payloads) key(c *capture) (k payloadKey, ok bool) {
 	payload := c.x.Payload()
 	if p.max == 0 || len(payload) == 0 || c.x.Truncated != "" {
@@ -244,7 +244,7 @@ func (p *payloads) find(k payloadKey) *original {
 	return nil
 }
 
-// add remembers a payload and forgets the oldest if the limit is reached.
+// add remembers a payload. If the limit is reached, it forgets the oldest one.
 func (p *payloads) add(k payloadKey, o original) {
 	if len(o.uri) > maxRevisitURI {
 		return
@@ -263,16 +263,16 @@ const (
 	typeDOM        = "text/html;charset=utf-8"
 	typeScreenshot = "image/png"
 
-	// viewOf is the prefix of the URI of a page's picture. It differs from the page's URI, so that readers do not replay the
-	// picture instead of the page. Other archivers of rendered pages use the same prefix.
+	// viewOf is the prefix of the URI of a page's picture. With it, readers do not replay the
+	// picture in place of the page. Other archivers of rendered pages use the same prefix.
 	viewOf = "urn:view:"
 
 	cutDOM = "render_dom" // render.CutDOM
 )
 
-// putRendered stores the rendered page: the document as a conversion of the response (ISO 28500 section 6.8), and the picture as a
-// resource (section 6.4), which may only refer to the record to which it is concurrent. It returns the place of the document, or
-// the zero span if there is none.
+// putRendered stores the rendered page: the document as a conversion of the response (ISO 28500 section 6.8), and the picture as a resource
+// (section 6.4), which may only refer to the record with which it is concurrent. It returns the place of the document, or the zero span if
+// there is no document.
 func (w *Writer) putRendered(c *capture) (document span) {
 	if c.answer == "" || c.r == nil || c.r.Rendered == nil {
 		return span{}
@@ -305,8 +305,8 @@ func (w *Writer) putDOM(c *capture, r *sink.Rendered) span {
 	return w.put(h, r.DOM)
 }
 
-// label returns a digest in the form of WARC fields. SHA-1 is in base 32, which needs no padding, and SHA-256 in
-// lower-case base 16, as the IIPC recommends.
+// label returns a digest in the form of WARC fields: SHA-1 in base 32, which needs no padding, and SHA-256 in lower-case base 16, as the
+// IIPC recommends.
 func (d Digest) label(sum []byte) string {
 	if d == SHA256 {
 		return "sha256:" + hex.EncodeToString(sum)
@@ -327,7 +327,7 @@ func (d Digest) of(block ...[]byte) string {
 	return d.label(h.Sum(nil))
 }
 
-// payload returns the digest of an exchange's payload.
+// payload returns the digest of an exchange's payload, as a label.
 func (d Digest) payload(x *sink.Exchange) string {
 	if d == SHA256 {
 		sum := x.SHA256()

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// conformsTo names the standard in every warcinfo record, as in annex B.1 of ISO 28500.
+// conformsTo is the standard named in every warcinfo record, as in annex B.1 of ISO 28500.
 const conformsTo = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 
-// warcinfo adds the first record of a file (ISO 28500 section 6.2).
+// warcinfo adds the first record of a file, which describes the crawl (ISO 28500 section 6.2).
 func (w *Writer) warcinfo(now time.Time) {
 	w.cur.info = newID()
 	h := newHeader("warcinfo", w.cur.info, formatDate(now))
@@ -28,7 +28,7 @@ func (w *Writer) warcinfo(now time.Time) {
 	w.put(h, b.b)
 }
 
-// putMetadata adds further information about the capture (ISO 28500 section 6.6), if there is any.
+// putMetadata adds a record with more information about the capture (ISO 28500 section 6.6), if there is any.
 func (w *Writer) putMetadata(c *capture) {
 	block := c.metadata()
 	if len(block) == 0 {

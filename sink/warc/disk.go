@@ -8,18 +8,17 @@ import (
 	"runtime"
 )
 
-// operation is a change of the disk that is about to be made.
+// operation is a change of the disk that is about to be made. A hook gets it.
 type operation struct {
 	verb string
 	path string
-	// data is the content of the next write. The hook may shorten it so that only a part is written.
+	// data is the content of the next write. The hook may shorten it: then only this part is written.
 	data []byte
 	n    *int
 }
 
-// disk makes every change of the output's files, so that tests can stop the process between any two changes. With a hook nothing is
-// synced to the hardware, to save time. Symbolic links are never followed, and a new file never replaces one unless replace is
-// called.
+// disk makes all changes of the output's files, so that tests can stop the process between any two changes. If there is a hook, nothing is
+// synced to the hardware, to save time. disk never follows symbolic links. A new file never replaces another, except by replace.
 type disk struct {
 	root *os.Root
 	hook func(op operation) error
@@ -34,7 +33,7 @@ func (d disk) ask(verb, name string) error {
 	return d.hook(operation{verb: verb, path: d.path(name)})
 }
 
-// create creates a file, which must not exist.
+// create creates a file. The file must not exist.
 func (d disk) create(name string) (*file, error) {
 	if err := d.ask("create", name); err != nil {
 		return nil, err
@@ -50,7 +49,7 @@ func (d disk) make(name string) (*file, error) {
 	return &file{f, name, d}, nil
 }
 
-// replace creates a file and replaces one of this name.
+// replace creates a file. If one of that name exists, it is replaced.
 func (d disk) replace(name string) (*file, error) {
 	if err := d.ask("create", name); err != nil {
 		return nil, err
@@ -97,7 +96,7 @@ func (d disk) open(name string, flag int) (*os.File, error) {
 
 var errNotRegular = errors.New("not a regular file")
 
-// stat returns information about a file, which must be regular.
+// stat returns information about a file. It returns an error if the file is not a regular one.
 func (d disk) stat(name string) (fs.FileInfo, error) {
 	info, err := d.root.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
@@ -106,7 +105,7 @@ func (d disk) stat(name string) (fs.FileInfo, error) {
 	return info, d.named("stat", name, err)
 }
 
-// list returns the entries of the directory.
+// list returns the entries of the output's directory.
 func (d disk) list() ([]fs.DirEntry, error) {
 	f, err := d.root.Open(".")
 	if err != nil {
@@ -134,7 +133,7 @@ func (d disk) remove(name string) error {
 	return nil
 }
 
-// sync makes the names in the directory durable if the system supports it.
+// sync makes the names in the directory durable, if the system supports that.
 func (d disk) sync() error {
 	if d.hook != nil {
 		return d.ask("sync", ".")
@@ -149,7 +148,7 @@ func (d disk) sync() error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// named adds to err the path of the file concerned, which errors of an os.Root lack.
+// named adds to err the path of the file, which errors of an os.Root do not have.
 func (d disk) named(op, name string, err error) error {
 	if err == nil {
 		return nil

@@ -19,7 +19,7 @@ const (
 	dateForm = "2006-01-02T15:04:05.000000Z"
 )
 
-// header is the header of a record, or the block of a type application/warc-fields.
+// header is the header of a record, or a block of type application/warc-fields.
 type header struct{ b []byte }
 
 // newHeader starts the header of a record.
@@ -32,7 +32,7 @@ func newHeader(typ, id, date string) *header {
 	return h
 }
 
-// add writes a field, with the value on one line.
+// add writes a field. The value is put on one line.
 func (h *header) add(name, value string) {
 	h.b = append(h.b, name...)
 	h.b = append(h.b, ": "...)
@@ -40,7 +40,7 @@ func (h *header) add(name, value string) {
 	h.b = append(h.b, "\r\n"...)
 }
 
-// opt writes a field if it has a value.
+// opt writes a field if value is not "".
 func (h *header) opt(name, value string) {
 	if value = oneLine(value); value != "" {
 		h.add(name, value)
@@ -49,8 +49,7 @@ func (h *header) opt(name, value string) {
 
 func (h *header) end() []byte { return append(h.b, "\r\n"...) }
 
-// oneLine replaces control characters, which the value of a field must not contain, and invalid UTF-8, and trims
-// white space.
+// oneLine replaces control characters, which the value of a field must not contain, and invalid UTF-8. It trims white space.
 func oneLine(s string) string {
 	for i := range len(s) {
 		if s[i] >= ' ' && s[i] < 0x7f {
@@ -67,10 +66,10 @@ func oneLine(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// newID returns a record ID made of a random UUID (RFC 9562 section 5.4).
+// newID returns a record ID with a random UUID (RFC 9562 section 5.4).
 func newID() string {
 	var u [16]byte
-	_, _ = rand.Read(u[:]) // it never fails
+	_, _ = rand.Read(u[:]) // never fails
 	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
 	b := append(make([]byte, 0, 48), "<urn:uuid:"...)
 	start := 0
@@ -85,11 +84,11 @@ func newID() string {
 
 func formatDate(t time.Time) string { return t.UTC().Format(dateForm) }
 
-// renamed is the prefix of header fields that no longer describe the body, as in the archives of Common Crawl.
+// renamed is the prefix for header fields that no longer describe the body, as in the archives of Common Crawl.
 const renamed = "X-Crawler-"
 
-// storedHead returns the header section that is stored with the payload. Without chunks, the fields that frame a
-// chunked body (RFC 9112 section 6) would be wrong.
+// storedHead returns the header section that is stored with the payload. The chunks of a chunked body are not stored, so the fields that
+// describe them (RFC 9112 section 6) are renamed.
 func storedHead(x *sink.Exchange) []byte {
 	if !x.Chunked() {
 		return x.Head
@@ -108,14 +107,14 @@ func storedHead(x *sink.Exchange) []byte {
 	return out
 }
 
-// named reports whether a header line is a field of this name.
+// named reports whether a header line has a field of this name.
 func named(line []byte, name string) bool {
 	key, _, ok := bytes.Cut(line, []byte(":"))
 	return ok && bytes.EqualFold(key, []byte(name))
 }
 
-// uri percent-encodes the bytes that are not valid at their place in a URI (RFC 3986), as ISO 28500 section 4 requires for
-// WARC-Target-URI. The URL Standard, which a crawler follows, permits some of them.
+// uri percent-encodes bytes that are invalid at their place in a URI (RFC 3986), as ISO 28500 section 4 requires for WARC-Target-URI. The
+// URL Standard, which the crawler follows, permits some of these bytes.
 func uri(s string) string {
 	path := pathStart(s)
 	for i := range len(s) {
@@ -138,7 +137,7 @@ func encodeFrom(s string, i, path int) string {
 	return string(b)
 }
 
-// pathStart returns the offset at which the authority of a URL ends.
+// pathStart returns the offset of the end of a URL's authority.
 func pathStart(s string) int {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
@@ -150,8 +149,8 @@ func pathStart(s string) int {
 	return len(scheme) + len("://") + len(rest)
 }
 
-// foreign reports whether the byte of s at i is invalid at this place of a URI. Brackets are valid only around an IPv6 address, "%"
-// only before two hexadecimal digits.
+// foreign reports whether byte i of s is invalid at its place in a URI. Brackets are valid only around an IPv6 address, and "%" only before
+// two hexadecimal digits.
 func foreign(s string, i, path int) bool {
 	switch c := s[i]; {
 	case c <= ' ', c >= 0x7f:

@@ -16,15 +16,15 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// IndexLines calls f with the line of an index (CDXJ, see [Writer]) for each response in an archive file that ends at or before
-// size, in no particular order. It reads the file's index, and only the part of the file after the last response in the index. A
-// line is valid until f returns. The error is that of f or of the file system, or an *[ArchiveError].
+// IndexLines calls f with an index line (CDXJ, see [Writer]) for each response in an archive file that ends at or before size, in no
+// particular order. It reads the file's index, and of the file only the part after the last response in the index. A line is valid until f
+// returns. The error is that of f or of the file system, or an *[ArchiveError].
 func IndexLines(path string, size int64, f func(line []byte) error) error {
 	file, err := safefile.Open(path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // opened only for reading
 	end, err := oldLines(path, size, f)
 	if err != nil {
 		return err
@@ -49,13 +49,13 @@ func IndexLines(path string, size int64, f func(line []byte) error) error {
 	return nil
 }
 
-// oldLines calls f with the lines of the file's index, and returns the end of the last response in them.
+// oldLines calls f with the lines of the file's existing index, and returns the end of the last response in it.
 func oldLines(path string, size int64, f func(line []byte) error) (end int64, err error) {
 	in, err := safefile.Open(indexName(path))
 	if err != nil {
 		return 0, nil //nolint:nilerr // without an index the whole file is read
 	}
-	defer func() { _ = in.Close() }() // it was only read
+	defer func() { _ = in.Close() }() // opened only for reading
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
 	lines.Split(wholeLines)
@@ -72,12 +72,12 @@ func oldLines(path string, size int64, f func(line []byte) error) (end int64, er
 	return end, lines.Err()
 }
 
-// indexLine returns the line of an index for a record that was read.
+// indexLine returns the index line for a record that was read from a file.
 func (r *stored) indexLine(at *sink.Location) []byte {
 	mime, status := "unk", "-"
 	head, _ := r.message()
 	if resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), nil); err == nil {
-		_ = resp.Body.Close() // the body is not part of the header
+		_ = resp.Body.Close() // the body is not needed
 		status = strconv.Itoa(resp.StatusCode)
 		if t, _, _ := bytes.Cut([]byte(resp.Header.Get("Content-Type")), []byte(";")); len(t) > 0 && len(t) <= maxMIME {
 			mime = string(bytes.ToLower(bytes.TrimSpace(t)))
@@ -86,7 +86,7 @@ func (r *stored) indexLine(at *sink.Location) []byte {
 	if r.kind() == "revisit" {
 		mime = "warc/revisit"
 	}
-	when, _ := time.Parse(time.RFC3339, r.get("WARC-Date")) // zero if it is invalid
+	when, _ := time.Parse(time.RFC3339, r.get("WARC-Date")) // the zero time if the date is invalid
 	b := when.UTC().AppendFormat(append([]byte(surt(r.target())), ' '), stamp)
 	b = appendMember(append(b, " {"...), "url", r.target())
 	b = appendMember(append(b, ','), "mime", mime)
@@ -98,9 +98,8 @@ func (r *stored) indexLine(at *sink.Location) []byte {
 	return append(b, "}\n"...)
 }
 
-// indexLine returns the line of the index for a response or revisit record in the form of CDXJ 0.1.0
-// (specs.webrecorder.net/cdxj/0.1.0/), with numbers as strings, as its readers expect. The type of a revisit is
-// warc/revisit.
+// indexLine returns the index line for a response or revisit record, in the form of CDXJ 0.1.0 (specs.webrecorder.net/cdxj/0.1.0/). Numbers
+// are strings, as readers of that form expect. The type of a revisit is warc/revisit.
 func (c *capture) indexLine(at *sink.Location) []byte {
 	b := make([]byte, 0, 512)
 	b = append(b, surt(c.uri)...)
@@ -116,7 +115,7 @@ func (c *capture) indexLine(at *sink.Location) []byte {
 	return append(b, "}\n"...)
 }
 
-// maxMIME is the maximum length of a valid media type: RFC 6838 section 4.2.
+// maxMIME is the maximum length of a valid media type (RFC 6838 section 4.2).
 const maxMIME = 127 + len("/") + 127
 
 func (c *capture) mime() string {

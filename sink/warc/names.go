@@ -12,7 +12,7 @@ const (
 	maxPrefix = 64
 	stamp     = "20060102150405" // 14 digits
 	indexExt  = ".cdxj"
-	newExt    = ".new" // extension of an index that is being written
+	newExt    = ".new" // extension of an index while it is written
 )
 
 func validPrefix(s string) bool {
@@ -27,7 +27,7 @@ func (c Compression) ext() string {
 	return ".warc.gz"
 }
 
-// fileName returns the name of an archive file: prefix, time, serial number (ISO 28500 annex C).
+// fileName returns the name of an archive file. It consists of prefix, time and serial number (ISO 28500 annex C).
 func fileName(prefix string, at time.Time, serial int64, c Compression) string {
 	return fmt.Sprintf("%s-%s-%05d%s", prefix, at.UTC().Format(stamp), serial, c.ext())
 }
@@ -37,7 +37,7 @@ func indexName(file string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(file, Gzip.ext()), Zstd.ext()) + indexExt
 }
 
-// serialOf parses the name of a file of this package: it returns the serial number and the extension.
+// serialOf returns the serial number and the extension in the name of a file. ok is false for a name that is not of this package.
 func serialOf(prefix, name string) (serial int64, ext string, ok bool) {
 	name, ok = strings.CutPrefix(name, prefix+"-")
 	at, name, _ := strings.Cut(name, "-")

@@ -9,49 +9,49 @@ import (
 // Defaults of [Options].
 const (
 	DefaultPrefix    = "amble"
-	defaultMaxSize   = 1_000_000_000 // bytes: ISO 28500 annex C
+	defaultMaxSize   = 1_000_000_000 // in bytes, as in ISO 28500 annex C
 	defaultRevisits  = 1 << 16
 	defaultGzipLevel = 6
 )
 
-// None means no limit, or none at all, in fields where 0 means the default.
+// None means no limit, or that a feature is off, in fields where 0 means the default.
 const None = -1
 
-// Compression is the compression of the records of a file, each on its own.
+// Compression is the compression of records. Each record of a file is compressed separately.
 type Compression string
 
-// These are the compressions.
+// Kinds of compression.
 const (
-	Gzip Compression = "gzip" // NAME.warc.gz: ISO 28500 annex D, which all readers support
-	// Zstd is NAME.warc.zst, after the IIPC's proposal "Zstandard Compression for WARC Files" 1.0, without
-	// dictionary. It is smaller and faster; some readers do not support it.
+	Gzip Compression = "gzip" // files NAME.warc.gz (ISO 28500 annex D), which all readers support
+	// Zstd makes files NAME.warc.zst, by the IIPC's proposal "Zstandard Compression for WARC Files" 1.0, without dictionary. It is smaller and
+	// faster than Gzip, but some readers do not support it.
 	Zstd Compression = "zstd"
 )
 
 // Digest is the algorithm of WARC-Block-Digest and WARC-Payload-Digest.
 type Digest string
 
-// These are the digests.
+// Algorithms for digests.
 const (
-	SHA1   Digest = "sha1"   // in base 32, as is customary
+	SHA1   Digest = "sha1"   // in base 32, as usual
 	SHA256 Digest = "sha256" // in base 16
 )
 
-// Info is the content of the warcinfo record of each file, except for the format. Empty fields are left out.
+// Info has the content of the warcinfo record of each file, except for the format. Empty fields are left out.
 type Info struct {
 	Software    string // program and version
-	Operator    string // who runs the crawl, and how to reach them
+	Operator    string // person or organisation that runs the crawl, with contact
 	Description string
 	IsPartOf    string // name of the crawl
-	Robots      string // the crawl's policy for robots.txt
-	UserAgent   string // the User-Agent header of requests
-	Hostname    string // of this machine
+	Robots      string // policy of the crawl for robots.txt
+	UserAgent   string // User-Agent header of requests
+	Hostname    string // name of this machine
 }
 
 // Options configures a Writer. The zero value of every field is its default.
 type Options struct {
-	Prefix  string // of file names: letters, digits, "_", "." and "-". "": DefaultPrefix
-	MaxSize int64  // maximum bytes of a file; only a file with a single capture can exceed it. 0: 1 GB; None
+	Prefix  string // prefix of file names: letters, digits, "_", "." and "-". "": DefaultPrefix
+	MaxSize int64  // maximum bytes of a file, only exceeded by a file with a single capture. 0: 1 GB; None: no limit
 	// MaxAge is the age of a file after which the next capture begins a new file. 0: no limit.
 	MaxAge time.Duration
 	Info   Info
@@ -60,11 +60,11 @@ type Options struct {
 	// Level is 1 (fastest) to 9 (smallest) for Gzip, and 1 to 4 for Zstd. 0: 6 for Gzip and 2 for Zstd.
 	Level  int
 	Digest Digest // "": SHA1
-	// Revisits limits the number of payloads that are remembered, to store repeated ones as revisit records. Each takes about 400
+	// Revisits limits the number of payloads that are remembered, so that repeated ones can be stored as revisit records. Each takes about 400
 	// bytes of memory. 0: 65,536; None: no revisit records.
 	Revisits int
 
-	// Only tests set these.
+	// These fields are set only by tests.
 	now  func() time.Time
 	hook func(op operation) error
 }

@@ -17,11 +17,11 @@ import (
 
 const (
 	maxFields = 1 << 20   // maximum bytes of a record's header
-	maxBlock  = 128 << 20 // maximum bytes of a block that are read
+	maxBlock  = 128 << 20 // maximum bytes of a block that is kept in memory
 )
 
 var (
-	// errCut is the error for a file that ends within a record.
+	// errCut means that the file ends within a record.
 	errCut       = errors.New("the file ends within it")
 	errNoRecord  = errors.New("no WARC record begins there")
 	errDigest    = errors.New("its content does not match its digest")
@@ -29,12 +29,12 @@ var (
 	errNotSingle = errors.New("several records are compressed together: compress each by itself, as the WARC standard recommends (warcio recompress does)")
 )
 
-// stored is a record in a file.
+// stored is a record as read from a file.
 type stored struct {
-	head  []byte // the header fields
-	size  int64  // of the block
+	head  []byte // header fields
+	size  int64  // size of the block
 	block []byte
-	short bool  // block is shorter than size
+	short bool  // whether block has less than size bytes
 	end   int64 // offset of the next record
 }
 
@@ -45,13 +45,13 @@ func (r *stored) kind() string { return r.get("WARC-Type") }
 
 func (r *stored) target() string { return bare(r.get("WARC-Target-URI")) }
 
-// isAnswer reports whether r is the response to an HTTP request.
+// isAnswer reports whether r has the response to an HTTP request.
 func (r *stored) isAnswer() bool {
 	kind := r.kind()
 	return (kind == "response" || kind == "revisit") && strings.HasPrefix(r.target(), "http")
 }
 
-// bare returns a URI without the angle brackets that the grammar of WARC 1.0 had around it.
+// bare returns a URI without the angle brackets that the grammar of WARC 1.0 put around it.
 func bare(uri string) string { return strings.TrimSuffix(strings.TrimPrefix(uri, "<"), ">") }
 
 // fieldIn returns the value of the first field with a name, or "".
@@ -64,15 +64,14 @@ func fieldIn(fields []byte, name string) string {
 	return ""
 }
 
-// message returns the header section of the HTTP response in r as received, empty if there is none, and its body without transfer
-// coding.
+// message returns the HTTP response in r: its header section as received, empty if there is none, and its body without transfer coding.
 func (r *stored) message() (head, payload []byte) {
 	n := 0
 	for line := range bytes.Lines(r.block) {
 		n += len(line)
 		if len(bytes.TrimRight(line, "\r\n")) == 0 {
 			x := sink.Exchange{Head: originalHead(r.block[:n]), Body: r.block[n:]}
-			if fieldIn(r.block[:n], renamed+"Transfer-Encoding") != "" { // stored without chunks
+			if fieldIn(r.block[:n], renamed+"Transfer-Encoding") != "" { // the body was stored without chunks
 				return x.Head, x.Body
 			}
 			return x.Head, x.Payload()
@@ -81,7 +80,7 @@ func (r *stored) message() (head, payload []byte) {
 	return nil, nil
 }
 
-// originalHead undoes storedHead.
+// originalHead undoes the renaming by storedHead.
 func originalHead(head []byte) []byte {
 	if fieldIn(head, renamed+"Transfer-Encoding") == "" {
 		return head
@@ -111,7 +110,7 @@ func (a *Archive) readAt(file int, offset int64) (*stored, error) {
 	return r, nil
 }
 
-// check compares the block with its digest, if the algorithm is known.
+// check compares the block with its digest, if the algorithm of the digest is known.
 func (r *stored) check() error {
 	algorithm, want, _ := strings.Cut(r.get("WARC-Block-Digest"), ":")
 	var sum []byte
@@ -129,7 +128,7 @@ func (r *stored) check() error {
 	return errDigest
 }
 
-// readRecord reads a record, with or without its block. Afterwards the tape is at the next record.
+// readRecord reads a record, with or without its block. Afterwards the tape is at the beginning of the next record.
 func readRecord(t *tape, block bool) (*stored, error) {
 	m, err := t.member()
 	if err != nil {
@@ -153,7 +152,7 @@ func readRecord(t *tape, block bool) (*stored, error) {
 	return r, whole(t, err)
 }
 
-// whole returns errCut if the end of the file caused err, otherwise err.
+// whole returns errCut if err was caused by the end of the file, otherwise err.
 func whole(t *tape, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		if _, atEnd := t.r.Peek(1); errors.Is(atEnd, io.EOF) {
@@ -199,8 +198,8 @@ func (r *stored) measure() (err error) {
 	return nil
 }
 
-// endRecord reads the two line ends after a record. In a compressed file its member must end there; reading to that end also
-// verifies the checksum.
+// endRecord reads the two line ends after a record. In a compressed file, the record's gzip member or zstd frame must end there. Reading to
+// that end also verifies the checksum.
 func endRecord(m *member) error {
 	var end [len(recordEnd)]byte
 	_, err := io.ReadFull(m, end[:])
@@ -219,7 +218,7 @@ func endRecord(m *member) error {
 	return err
 }
 
-// member is the source of a record.
+// member is the source of one record's bytes.
 type member struct {
 	source
 	packed bool // the compressed data ends with the record
@@ -230,7 +229,7 @@ type source interface {
 	io.ByteReader
 }
 
-// line reads a line, with its end.
+// line reads a line, with its line end.
 func (m *member) line() (line []byte, err error) {
 	for len(line) < maxFields {
 		b, err := m.ReadByte()

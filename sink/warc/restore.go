@@ -23,7 +23,7 @@ func (w *Writer) Restore(_ context.Context, offset int64) error {
 		return fmt.Errorf("warc: %w", err)
 	}
 	if w.cur != nil {
-		_ = w.cur.release() // data that it could not write is removed below
+		_ = w.cur.release() // data that could not be written is removed below
 		w.cur = nil
 	}
 	if err := w.cutBack(ps, n, offset); err != nil {
@@ -33,8 +33,8 @@ func (w *Writer) Restore(_ context.Context, offset int64) error {
 	return nil
 }
 
-// reach returns the number of files up to an offset, and the offset within the last of them, or an error if the offset is not one
-// of this output.
+// reach returns the number of files up to an offset, including the file that contains it. The error means that the offset is not one of
+// this output.
 func (w *Writer) reach(ps []part, offset int64) (n int, err error) {
 	if offset == 0 {
 		return 0, nil
@@ -48,7 +48,7 @@ func (w *Writer) reach(ps []part, offset int64) (n int, err error) {
 	return n, err
 }
 
-// cutBack removes all files but the first n and truncates the n-th. It can be interrupted anywhere and repeated.
+// cutBack removes all files but the first n, and truncates the n-th. If it is interrupted anywhere, it can be repeated.
 func (w *Writer) cutBack(ps []part, n int, offset int64) error {
 	last := int64(-1)
 	if n > 0 {
@@ -66,7 +66,7 @@ func (w *Writer) cutBack(ps []part, n int, offset int64) error {
 	return w.disk.sync()
 }
 
-// removeAfter removes files with later serial numbers and the remains of an interrupted sort.
+// removeAfter removes files with serial numbers after last, and what an interrupted sort has left.
 func (w *Writer) removeAfter(last int64) error {
 	entries, err := w.disk.list()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// scan adds the responses of the file that was opened last to the table, from an offset on.
+// scan adds responses to the table: those of the file that was opened last, from the offset from on.
 func (a *Archive) scan(f archiveFile, from int64) error {
 	t := newTape(f, from)
 	for {
@@ -29,14 +29,14 @@ func (a *Archive) scan(f archiveFile, from int64) error {
 	}
 }
 
-// readIndex adds the responses in the file's index to the table, and returns the end of the last of them: after a kill the index
-// may lack later ones. Without a usable index it returns 0, and the whole file is read.
+// readIndex adds the responses in the file's index to the table. It returns the end of the last of them, because after a kill, later
+// responses may be missing in the index. Without a usable index it returns 0: then the whole file must be read.
 func (a *Archive) readIndex(f archiveFile) (end int64) {
 	in, size, err := a.open(indexName(f.name))
 	if err != nil {
 		return 0
 	}
-	defer func() { _ = in.Close() }() // it was only read
+	defer func() { _ = in.Close() }() // opened only for reading
 	before := len(a.table)
 	lines := bufio.NewScanner(io.NewSectionReader(in, 0, size))
 	lines.Buffer(nil, maxLine)
@@ -55,7 +55,7 @@ func (a *Archive) readIndex(f archiveFile) (end int64) {
 	return end
 }
 
-// indexed reads a line of the index of a file.
+// indexed parses a line of the index of a file.
 func indexed(line []byte, file string) (url string, offset, end int64, ok bool) {
 	_, block, _ := strings.Cut(string(line), " {")
 	var e struct{ URL, Filename, Offset, Length string }

@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// flushLines limits the bytes of index lines that are collected before they are written.
+// flushLines limits the bytes of index lines that are collected in memory before they are written.
 const flushLines = 64 << 10
 
 // segment is the archive file that is being written, with its index.
@@ -19,14 +19,14 @@ type segment struct {
 	part
 	begun    time.Time
 	f, index *file
-	info     string // the record ID of the warcinfo record
-	lines    []byte // index lines, not written yet
-	dirty    bool   // something was written since the last sync
+	info     string // record ID of the warcinfo record
+	lines    []byte // index lines that are not written yet
+	dirty    bool   // whether something was written since the last sync
 	hash     prefixHash
 }
 
-// room begins a file if there is none, or the next one if a capture of size bytes does not fit or the file has reached its maximum
-// age.
+// room makes sure that there is a file with room for a capture of size bytes. It begins the next file if the capture does not fit, or the
+// file has reached its maximum age.
 func (w *Writer) room(size int64) error {
 	if c := w.cur; c != nil && (c.size+size > w.opts.MaxSize || w.opts.MaxAge > 0 && w.opts.now().Sub(c.begun) >= w.opts.MaxAge) {
 		if err := w.finish(); err != nil {
@@ -62,7 +62,7 @@ func (w *Writer) begin() error {
 	return w.store()
 }
 
-// store writes the group to the file.
+// store writes the records in the group to the file.
 func (w *Writer) store() error {
 	if w.group.err != nil {
 		return w.group.err
@@ -111,7 +111,7 @@ func (s *segment) sync() error {
 // release closes the files without writing anything.
 func (s *segment) release() error { return errors.Join(s.f.Close(), s.index.Close()) }
 
-// finish completes the file: durable, closed, its index sorted.
+// finish completes the file: it makes the file durable, closes it, and sorts its index.
 func (w *Writer) finish() error {
 	s := w.cur
 	if err := s.sync(); err != nil {
@@ -128,7 +128,7 @@ func (w *Writer) finish() error {
 	return w.disk.sync()
 }
 
-// compressor makes a gzip member or a zstd frame of each record.
+// compressor compresses each record as a separate gzip member or zstd frame.
 type compressor interface {
 	// begin starts the compression of a record of size bytes.
 	begin(dst io.Writer, size int64)
@@ -137,8 +137,8 @@ type compressor interface {
 
 func newCompressor(c Compression, level int) (compressor, error) {
 	if c == Zstd {
-		// Windows up to 8 MiB, the content's size and a checksum in every frame: "Zstandard Compression for WARC Files" requires
-		// them. The encoder starts no goroutines.
+		// "Zstandard Compression for WARC Files" requires windows of up to 8 MiB, and the content's size and a checksum in every frame. The
+		// encoder starts no goroutines.
 		z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevel(level)), zstd.WithEncoderConcurrency(1),
 			zstd.WithWindowSize(1<<20), zstd.WithEncoderCRC(true))
 		return zstdFrames{z}, err
@@ -155,10 +155,10 @@ type zstdFrames struct{ *zstd.Encoder }
 
 func (m zstdFrames) begin(dst io.Writer, size int64) { m.ResetContentSize(dst, size) }
 
-// keepGroup is the maximum size of a group's buffer that is reused.
+// keepGroup limits the size of a group's buffer that is reused.
 const keepGroup = 4 << 20
 
-// group collects the compressed records of one capture, so that they are written to the file together.
+// group collects the compressed records of one capture, to write them to the file together.
 type group struct {
 	buf bytes.Buffer
 	err error
@@ -177,7 +177,7 @@ func (g *group) data() []byte { return g.buf.Bytes() }
 // span is the place of a record in a group.
 type span struct{ start, end int64 }
 
-// put adds a record (ISO 28500 section 4) and returns its place.
+// put adds a record to the group (ISO 28500 section 4) and returns its place.
 func (w *Writer) put(h *header, block ...[]byte) span {
 	g, size := &w.group, 0
 	for _, b := range block {
@@ -206,8 +206,8 @@ func (w *Writer) squeeze(p []byte) {
 	}
 }
 
-// A committed offset consists of the serial number of a file and an offset in that file: serial<<40 | offset. It
-// grows with the output and is 0 only before the first file.
+// A committed offset consists of the serial number of a file and an offset in this file: serial<<40 | offset. It increases with the output,
+// and is 0 only before the first file.
 const (
 	offsetBits = 40
 	maxOffset  = 1<<offsetBits - 1

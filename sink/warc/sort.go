@@ -17,8 +17,8 @@ const (
 	runsExt = ".runs"  // extension of the file with sorted runs
 )
 
-// sortIndex replaces an index by one that is sorted bytewise and contains only the lines that keep selects, or all
-// lines if keep is nil. Its memory does not depend on the size of the index.
+// sortIndex replaces an index by one that is sorted bytewise. It keeps only the lines that keep selects; all if keep is nil. Its memory
+// does not depend on the size of the index.
 func (w *Writer) sortIndex(name string, keep func(line []byte) bool) error {
 	in, err := w.disk.read(name)
 	if err != nil {
@@ -31,7 +31,7 @@ func (w *Writer) sortIndex(name string, keep func(line []byte) bool) error {
 	return errors.Join(err, s.cleanUp(err))
 }
 
-// sorter sorts the lines of a file: first in runs that fit into memory, then all runs together.
+// sorter sorts the lines of a file: first in runs that fit into memory, and then it merges these runs.
 type sorter struct {
 	disk disk
 	name string
@@ -39,12 +39,12 @@ type sorter struct {
 	size int
 
 	lines [][]byte
-	text  int   // number of bytes of lines
-	runs  *file // nil if one run is enough
+	text  int   // total bytes of lines
+	runs  *file // file with the sorted runs; nil if one run is enough
 	ends  []int64
 }
 
-// read reads the lines.
+// read reads the lines, and sorts them in runs.
 func (s *sorter) read(in io.Reader) error {
 	sc := bufio.NewScanner(in)
 	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
@@ -61,7 +61,7 @@ func (s *sorter) read(in io.Reader) error {
 		s.lines = append(s.lines, slices.Clone(sc.Bytes()))
 		s.text += len(sc.Bytes())
 	}
-	// After the committed part of an index there may be arbitrary bytes without a line end.
+	// After the committed part of an index, there may be any bytes without a line end.
 	if err := sc.Err(); err != nil && (s.keep == nil || !errors.Is(err, bufio.ErrTooLong)) {
 		return err
 	}
@@ -69,7 +69,7 @@ func (s *sorter) read(in io.Reader) error {
 	return nil
 }
 
-// wholeLines splits into lines including their ends. An incomplete line is left out.
+// wholeLines splits data into lines, with their line ends. It leaves out an incomplete line.
 func wholeLines(data []byte, _ bool) (advance int, token []byte, err error) {
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {
 		return i + 1, data[:i+1], nil
@@ -77,7 +77,7 @@ func wholeLines(data []byte, _ bool) (advance int, token []byte, err error) {
 	return 0, nil, nil
 }
 
-// spill moves the lines in memory to the file of runs.
+// spill appends the lines in memory to the file of runs, sorted.
 func (s *sorter) spill() (err error) {
 	if s.runs == nil {
 		if s.runs, err = s.disk.replace(s.name + runsExt); err != nil {
@@ -87,7 +87,7 @@ func (s *sorter) spill() (err error) {
 	slices.SortFunc(s.lines, bytes.Compare)
 	out := bufio.NewWriterSize(s.runs, 1<<20)
 	for _, l := range s.lines {
-		_, _ = out.Write(l) // Flush returns its error
+		_, _ = out.Write(l) // Flush returns the error
 	}
 	if err := out.Flush(); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (s *sorter) spill() (err error) {
 	return err
 }
 
-// write writes the sorted index and replaces the old one with it.
+// write writes the sorted index, and replaces the old index with it.
 func (s *sorter) write() error {
 	f, err := s.disk.replace(s.name + newExt)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *sorter) write() error {
 	return s.disk.rename(f.name, s.name)
 }
 
-// merge writes all runs in order.
+// merge merges all runs and writes their lines in order.
 func (s *sorter) merge(out *bufio.Writer) error {
 	all := []extsort.Source{s.inMemory()}
 	start := int64(0)
@@ -138,7 +138,7 @@ func (s *sorter) merge(out *bufio.Writer) error {
 	return nil
 }
 
-// inMemory returns the lines that are in memory.
+// inMemory returns the lines that are still in memory, as a source for merging.
 func (s *sorter) inMemory() extsort.Source {
 	rest := s.lines
 	return func() ([]byte, error) {
@@ -151,7 +151,7 @@ func (s *sorter) inMemory() extsort.Source {
 	}
 }
 
-// cleanUp removes temporary files and, after an error, the incomplete index.
+// cleanUp removes temporary files and, after an error, the incomplete new index.
 func (s *sorter) cleanUp(failed error) error {
 	var err error
 	if s.runs != nil {
@@ -163,8 +163,8 @@ func (s *sorter) cleanUp(failed error) error {
 	return err
 }
 
-// below selects the index lines of records before an offset. In the JSON block, unlike in the key, text that looks like the member
-// is the member, because quotes in strings are escaped.
+// below returns a function that selects the index lines of records before an offset. Text that looks like the member "offset" in the JSON
+// block is this member, because quotes in strings are escaped; in the key it is not.
 func below(offset int64) func(line []byte) bool {
 	return func(line []byte) bool {
 		_, block, ok := bytes.Cut(line, []byte(" {"))

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// surt returns the key of a URL in an index: the host's labels in reverse order, then path and query. It is
-// canonicalized like in the Internet Archive's surt library, which readers use for look-ups: lower case, no leading
-// www, no default port, percent-encoding only where necessary, no empty path segments, no trailing slash, no session
-// IDs, sorted query arguments.
+// surt returns the key of a URL in an index: the labels of the host in reverse order, then path and query. The canonical form is that of
+// the Internet Archive's surt library, with which readers look up URLs: lower case, no leading www, no default port, percent-encoding only
+// where necessary, no empty path segments, no trailing slash, no session IDs, sorted query arguments.
 //
 //	https://www.Example.org:443/A//b/?y=2&x=%31  org,example)/a/b?x=1&y=2
 func surt(url string) string {
@@ -44,7 +43,7 @@ func surtHost(scheme, authority string) string {
 	return strings.Join(labels, ",") + strings.ToLower(escape([]byte(port)))
 }
 
-// Session IDs in paths, as ASP.NET writes them.
+// Session IDs in paths, in the form of ASP.NET.
 var (
 	pathSessions = regexp.MustCompile(`^(.*/)\((?:[a-z]\([0-9a-z]{24}\))+\)/([^?]+\.aspx.*)$`)
 	pathSession  = regexp.MustCompile(`^(.*/)\([0-9a-z]{24}\)/([^?]+\.aspx.*)$`)
@@ -62,7 +61,7 @@ func surtPath(path string) string {
 	return p
 }
 
-// cleanPath resolves dot segments and removes empty ones.
+// cleanPath resolves dot segments and removes empty segments.
 func cleanPath(path []byte) []byte {
 	var kept [][]byte
 	segments := bytes.Split(path, []byte("/"))
@@ -78,7 +77,7 @@ func cleanPath(path []byte) []byte {
 	return append([]byte("/"), bytes.Join(kept, []byte("/"))...)
 }
 
-// Session IDs in queries, each with the "&" after it.
+// Session IDs in queries. Each pattern includes the "&" that follows.
 var querySessions = []*regexp.Regexp{
 	regexp.MustCompile(`jsessionid=[0-9a-z]{32}(?:&|$)`),
 	regexp.MustCompile(`phpsessid=[0-9a-z]{32}(?:&|$)`),
@@ -104,7 +103,7 @@ func surtQuery(query string) string {
 		switch {
 		case an != bn:
 			return strings.Compare(an, bn)
-		case aok != bok && bok: // a missing value sorts before an empty one
+		case aok != bok && bok: // an argument without value sorts before one with an empty value
 			return -1
 		case aok != bok:
 			return 1
@@ -114,8 +113,8 @@ func surtQuery(query string) string {
 	return strings.Join(args, "&")
 }
 
-// unescape undoes percent-encoding repeatedly, in one pass: a decoded byte can only complete a triplet with the bytes
-// before it, or with bytes that follow.
+// unescape undoes percent-encoding, as often as it was applied, in one pass: a decoded byte can only complete a triplet together with the
+// bytes before it, or with bytes that follow.
 func unescape(s string) []byte {
 	b := make([]byte, 0, len(s))
 	for i := range len(s) {
@@ -132,7 +131,7 @@ func unescape(s string) []byte {
 	return b
 }
 
-// escape encodes everything but printable ASCII, and "%" and "#".
+// escape percent-encodes everything but printable ASCII, and also "%" and "#".
 func escape(b []byte) string {
 	const digits = "0123456789ABCDEF"
 	var out strings.Builder

@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// tape reads a file from an offset on and counts the bytes. It is an io.ByteReader, so that a decompressor reads nothing after the
-// end of a compressed stream.
+// tape reads a file from an offset on and counts the bytes. It is an io.ByteReader, so a decompressor reads nothing beyond the end of a
+// compressed stream.
 type tape struct {
 	r *bufio.Reader
 	n int64 // offset of the next byte
@@ -39,7 +39,7 @@ func (t *tape) ReadByte() (byte, error) {
 
 var errDictionary = errors.New("it is compressed with a dictionary, which is not supported: compress the file again without one")
 
-// member opens the record at the tape's position. The error is io.EOF at the end of the file.
+// member opens the record at the position of the tape. The error is io.EOF at the end of the file.
 func (t *tape) member() (*member, error) {
 	magic, err := t.r.Peek(4)
 	switch {
@@ -64,13 +64,13 @@ func (t *tape) member() (*member, error) {
 	return &member{t, false}, nil
 }
 
-// frame reads the bytes of one zstd frame (RFC 8878 section 3.1.1) and nothing after it.
+// frame reads exactly the bytes of one zstd frame (RFC 8878 section 3.1.1).
 type frame struct {
 	*tape
-	left  int // bytes left of the current part
+	left  int // bytes left of the present part
 	begun bool
-	last  bool // no block follows
-	sum   bool // a checksum follows
+	last  bool // whether no more blocks follow
+	sum   bool // whether a checksum follows
 }
 
 // Read implements io.Reader.
@@ -88,12 +88,12 @@ func (f *frame) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// next determines the length of the next part: the header, a block or the checksum.
+// next finds the length of the next part, which is the header, a block or the checksum.
 func (f *frame) next() error {
 	switch {
 	case !f.begun:
 		var h zstd.Header
-		start, _ := f.r.Peek(zstd.HeaderMaxSize) // Decode reports missing bytes
+		start, _ := f.r.Peek(zstd.HeaderMaxSize) // Decode reports an error if bytes are missing
 		if err := h.Decode(start); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (f *frame) next() error {
 		}
 		f.last = b[0]&1 == 1
 		size := int(b[0])>>3 | int(b[1])<<5 | int(b[2])<<13
-		if b[0]>>1&3 == 1 { // one byte, repeated
+		if b[0]>>1&3 == 1 { // the block is one byte, which is repeated
 			size = 1
 		}
 		f.left = 3 + size

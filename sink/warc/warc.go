@@ -1,42 +1,42 @@
 // Package warc implements a sink that stores requests and responses as sent and received, in web archive files.
 //
-// A [Writer] fills a directory with files named PREFIX-TIMESTAMP-SERIAL.warc.gz in the WARC format 1.1 (ISO 28500:2017). Each
-// begins with a warcinfo record, each record is a separate gzip member, and each file has a CDXJ index, which is sorted when the
-// file is complete. Readers of web archives replay it.
+// A [Writer] fills a directory with files named PREFIX-TIMESTAMP-SERIAL.warc.gz in the WARC format 1.1 (ISO 28500:2017). Each file begins
+// with a warcinfo record, and each record is a separate gzip member. Each file has a CDXJ index, which is sorted when the file is complete.
+// Readers of web archives can replay these files.
 //
 // # The records of a visit
 //
-// A [sink.Record] with an Exchange becomes a request record, a response record and a metadata record, in this order, in one file;
-// nothing is stored for a Record without one. [Writer.AppendExchange] stores exchanges that are not visits in the same way. The
-// metadata record is of the type application/warc-fields and contains, besides via and fetchTimeMs of ISO 28500 section 6.6: depth,
+// A [sink.Record] with an Exchange becomes a request record, a response record and a metadata record, in this order, in one file. For a
+// Record without Exchange nothing is stored. [Writer.AppendExchange] stores exchanges that are not visits in the same way. The metadata
+// record is of the type application/warc-fields. It contains via and fetchTimeMs of ISO 28500 section 6.6, and in addition: depth,
 // redirectedFrom (once for each hop), outcome, reason, attempt, truncated, sha256 (of the decoded body), and purpose.
 //
-// A page that was rendered has two further records after these: its final document, as a conversion record that refers to the
-// response, and its picture, if one was made, as a resource record concurrent to the response, whose URI is "urn:view:" followed by
-// that of the page. Neither is in the index: a reader of the archive replays the response as received.
+// A page that was rendered has two more records after these: the final document, as a conversion record that refers to the response, and,
+// if one was made, the picture, as a resource record concurrent with the response. The URI of the picture is "urn:view:" followed by that
+// of the page. Neither record is in the index: a reader of the archive replays the response as received.
 //
-// A payload that was stored before becomes a revisit record of the profile identical-payload-digest, with the header section of its
-// response and a reference to the first one. Empty and truncated payloads are always stored. A Writer remembers at most
+// A payload that was stored before becomes a revisit record of the profile identical-payload-digest, with the header section of this
+// response and a reference to the record with the payload. Empty and truncated payloads are always stored. A Writer remembers at most
 // [Options].Revisits payloads, and none of earlier runs.
 //
 // # Differences from the wire
 //
-// A chunked body is stored without its chunks, because most readers compute the digest of the payload from the bytes in the file,
-// while the standard computes it from the entity body: without chunks both are the same. The header field Transfer-Encoding is then
-// renamed to X-Crawler-Transfer-Encoding, and a Content-Length next to it to X-Crawler-Content-Length. A body that is not framed as
-// its header says is stored as received. Content codings are always kept.
+// A chunked body is stored without its chunks. Most readers compute the digest of the payload from the bytes in the file, but the standard
+// computes it from the entity body: without chunks, both are the same. The header field Transfer-Encoding is then renamed to
+// X-Crawler-Transfer-Encoding, and a Content-Length next to it to X-Crawler-Content-Length. A body whose framing contradicts its header is
+// stored as received. Content codings are always kept.
 //
-// HTTP/2 has no text form. The crawler makes header sections in the form of HTTP/1.1 ([sink.SyntheticHead]), and the field
+// HTTP/2 has no text form. For it, the crawler makes header sections in the form of HTTP/1.1 ([sink.SyntheticHead]), and the field
 // WARC-Protocol of the IIPC is h2 (or h2c).
 //
-// The recorder of the exchange has masked the values of Authorization and Cookie fields. A URI is written as requested, except that
-// bytes that are not valid in a URI (RFC 3986) are percent-encoded: the URL Standard permits some of them, such as "|".
+// The recorder of the exchange has masked the values of Authorization and Cookie fields. A URI is written as requested, but bytes that are
+// invalid in a URI (RFC 3986) are percent-encoded: the URL Standard permits some of these, such as "|".
 //
 // # Offsets
 //
-// The offset that [Writer.Sync] returns contains the serial number of a file in its high bits and an offset in that file in its low
-// 40 bits. [Writer.Restore] truncates that file and its index and removes the later ones. A Writer never writes to a file of an
-// earlier run: it begins a new one.
+// The offset returned by [Writer.Sync] has the serial number of a file in its high bits, and an offset in that file in its low 40 bits.
+// [Writer.Restore] truncates that file and its index, and removes later files. A Writer never writes to a file of an earlier run: it begins
+// a new one.
 package warc
 
 import (
@@ -51,21 +51,21 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Writer writes archive files. It is a [sink.Sink], so only one goroutine at a time may use it. No other process may write files
-// with its prefix to its directory.
+// Writer writes archive files. Like every [sink.Sink], it may be used by only one goroutine at a time. No other process may write files
+// with the same prefix to the directory.
 type Writer struct {
 	opts    Options
 	disk    disk
 	members compressor
 	seen    *payloads
 
-	cur   *segment // nil until something is appended, and between two files
-	last  part     // only if cur is nil: the last existing file, with serial -1 if there is none
-	stale bool     // last may not be durable
+	cur   *segment // nil before the first Append, and between two files
+	last  part     // valid if cur is nil: the last existing file; serial -1 if there is none
+	stale bool     // whether last may not be durable
 
 	extents []sink.Extent // extents of files that were completed since the last call of Extents
 
-	group  group // the records of one capture
+	group  group // records of one capture
 	err    error // error of a write: the output may be torn after the last Sync
 	closed bool
 }
@@ -74,8 +74,8 @@ var (
 	_ sink.Sink = (*Writer)(nil)
 )
 
-// Open returns a Writer for the directory, which is created if it does not exist. The error is that of
-// [Options.Validate] or of the file system. No file is created before the first Append.
+// Open returns a Writer for a directory, and creates the directory if it does not exist. It creates no file before the first Append. The
+// error is that of [Options.Validate] or of the file system.
 func Open(dir string, o Options) (*Writer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func Open(dir string, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// OpenRoot is like Open, for an open directory, which Close closes. Neither function follows symbolic links in the directory.
+// OpenRoot is like Open, for a directory that is open. Close closes it. Both functions follow no symbolic links in the directory.
 func OpenRoot(dir *os.Root, o Options) (*Writer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func OpenRoot(dir *os.Root, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// forget resets the state to the beginning of a new file after the existing ones.
+// forget resets the state, so that a new file follows the existing ones.
 func (w *Writer) forget(ps []part) {
 	w.cur, w.last = nil, part{serial: -1}
 	if n := len(ps); n > 0 {
@@ -121,11 +121,11 @@ func (w *Writer) forget(ps []part) {
 	w.seen, w.err, w.extents = newPayloads(w.opts.Revisits), nil, nil
 }
 
-// Name implements [sink.Sink]: it returns "warc".
+// Name implements [sink.Sink]. It returns "warc".
 func (w *Writer) Name() string { return "warc" }
 
-// Append implements [sink.Sink]. It sets r.WARC to the place of the response or revisit record, of the request record if there was
-// no response, or to nil if there is no Exchange.
+// Append implements [sink.Sink]. It sets r.WARC to the place of the response or revisit record; if there was no response, of the request
+// record; if r has no Exchange, to nil.
 func (w *Writer) Append(_ context.Context, r *sink.Record) error {
 	if err := w.usable(); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (w *Writer) Append(_ context.Context, r *sink.Record) error {
 	return err
 }
 
-// Needs implements [sink.Sink]: it needs exchanges.
+// Needs implements [sink.Sink]. A Writer needs exchanges.
 func (*Writer) Needs() sink.Needs { return sink.Needs{Exchanges: true} }
 
 // AppendExchange implements [sink.Sink].
@@ -212,7 +212,7 @@ func (w *Writer) syncLast() error {
 	return w.disk.sync()
 }
 
-// Close implements [sink.Sink]. It sorts the index of the last file.
+// Close implements [sink.Sink]. It also sorts the index of the last file.
 func (w *Writer) Close(_ context.Context) error {
 	if w.closed {
 		return nil
@@ -231,9 +231,8 @@ func (w *Writer) closeCurrent() error {
 	return w.failed(w.finish())
 }
 
-// Extents returns the extent of each archive file that grew since the last call, in the order of their serial numbers. Data that
-// was synced before the call is durable up to these extents. Indexes are left out, because they can be made again from the
-// archives.
+// Extents returns the extent of each archive file that has grown since the last call, by serial number. Data that was synced before the
+// call is durable up to these extents. Indexes are left out, because they can be made again from the archives.
 func (w *Writer) Extents() []sink.Extent {
 	all := w.extents
 	w.extents = nil
@@ -243,7 +242,7 @@ func (w *Writer) Extents() []sink.Extent {
 	return all
 }
 
-// appendExtent appends the extent of the file unless it is unchanged since the last call.
+// appendExtent appends the extent of the file, unless the file is unchanged since the last call.
 func (s *segment) appendExtent(list []sink.Extent) []sink.Extent {
 	if s.hash.told == s.size {
 		return list

@@ -20,7 +20,7 @@ var (
 	headEnd     = regexp.MustCompile(`\n\r?\n`)
 )
 
-// checkBlock checks a record's block: its digests and its form.
+// checkBlock checks the digests and the form of a record's block.
 func (r *Record) checkBlock() error {
 	var errs []error
 	if d := r.Get("WARC-Block-Digest"); digest(d, r.Block) != d {
@@ -47,7 +47,7 @@ func (r *Record) checkBlock() error {
 	case "revisit":
 		head, body := r.message()
 		want := "length"
-		if r.Get("WARC-Profile") == notModified { // no part was left out
+		if r.Get("WARC-Profile") == notModified { // this profile leaves out no part
 			want = ""
 		}
 		if !statusLine.Match(head) || len(body) > 0 || r.Get("WARC-Truncated") != want {
@@ -69,7 +69,7 @@ func (r *Record) checkResponse() error {
 	return nil
 }
 
-// message splits an HTTP message after its header section.
+// message splits an HTTP message into header section and body.
 func (r *Record) message() (head, body []byte) {
 	at := headEnd.FindIndex(r.Block)
 	if at == nil {
@@ -78,7 +78,7 @@ func (r *Record) message() (head, body []byte) {
 	return r.Block[:at[1]], r.Block[at[1]:]
 }
 
-// payload returns the entity body: the body, without chunks if it is declared and valid as chunked.
+// payload returns the entity body. If the body is declared and valid as chunked, it is the body without chunks.
 func payload(head, body []byte) []byte {
 	for line := range bytes.Lines(head) {
 		name, value, _ := strings.Cut(string(line), ":")
@@ -91,10 +91,10 @@ func payload(head, body []byte) []byte {
 	return body
 }
 
-// Payload returns the payload of a response record: its body without transfer coding.
+// Payload returns the payload of a response record, which is the body without transfer coding.
 func (r *Record) Payload() []byte { return payload(r.message()) }
 
-// digest returns the digest of p in the form of like.
+// digest returns the digest of p, with the algorithm and encoding of the digest like.
 func digest(like string, p []byte) string {
 	if strings.HasPrefix(like, "sha256:") {
 		sum := sha256.Sum256(p)

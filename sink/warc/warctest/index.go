@@ -25,7 +25,7 @@ type entry struct {
 	Filename string `json:"filename"`
 }
 
-// checkIndex looks up every response of a file in its index, using only the index line.
+// checkIndex looks up every response of a file by the index, using only its index line.
 func checkIndex(dir, name string, rs []*Record, sorted bool) error {
 	data, err := os.ReadFile(filepath.Join(dir, indexOf(name)))
 	if err != nil {
@@ -58,7 +58,7 @@ func checkIndex(dir, name string, rs []*Record, sorted bool) error {
 	return errors.Join(errs...)
 }
 
-// lookUp follows an index line to its record, reads only the bytes of the record, compares both, and returns the record's ID.
+// lookUp follows an index line to its record, reading only the bytes of this record, and compares both. It returns the record's ID.
 func lookUp(dir, name, line string) (id string, err error) {
 	parts := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
 	if len(parts) != 3 {
@@ -80,7 +80,7 @@ func lookUp(dir, name, line string) (id string, err error) {
 	return r.ID(), errors.Join(e.compare(r), compareKey(parts[0], parts[1], r))
 }
 
-// fetch reads a record at its place.
+// fetch reads the record to which an entry points.
 func fetch(dir string, e entry) (*Record, error) {
 	offset, err1 := strconv.ParseInt(e.Offset, 10, 64)
 	length, err2 := strconv.ParseInt(e.Length, 10, 64)
@@ -143,14 +143,14 @@ func contentType(head []byte) string {
 	return "unk"
 }
 
-// compareKey checks the sort key and the time. It checks only the host and the parts of the key that all its forms have in common.
+// compareKey checks the key and the time of an index line. Of the key, it checks only the host and the parts that all forms of keys have.
 func compareKey(key, at string, r *Record) error {
 	u, err := url.Parse(r.Get("WARC-Target-URI"))
 	if err != nil {
 		return err
 	}
 	host, rest, ok := strings.Cut(key, ")")
-	if address, _, found := strings.Cut(host, "]"); found { // IPv6
+	if address, _, found := strings.Cut(host, "]"); found { // an IPv6 address
 		host = strings.TrimPrefix(address, "[")
 	} else {
 		host, _, _ = strings.Cut(host, ":")

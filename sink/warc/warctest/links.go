@@ -8,7 +8,7 @@ import (
 // checkLinks checks the references between records.
 func checkLinks(all []*Record) error {
 	byID := map[string]*Record{}
-	partner := map[string]int{} // number of requests that refer to a response
+	partner := map[string]int{} // number of requests that refer to each response
 	var errs []error
 	for _, r := range all {
 		if byID[r.ID()] != nil {
@@ -30,7 +30,7 @@ func checkLinks(all []*Record) error {
 	return errors.Join(errs...)
 }
 
-// checkConcurrent checks that records of one capture have the same URI and time.
+// checkConcurrent checks that the records of one capture have the same URI and time.
 func checkConcurrent(r *Record, byID map[string]*Record) error {
 	var errs []error
 	for _, f := range r.Fields {
@@ -63,7 +63,7 @@ func checkConcurrent(r *Record, byID map[string]*Record) error {
 	return errors.Join(errs...)
 }
 
-// checkRefersTo checks that a revisit has the payload of the response to which it refers.
+// checkRefersTo checks that a revisit has the same payload digest as the response to which it refers.
 func checkRefersTo(r *Record, byID map[string]*Record) error {
 	id := r.Get("WARC-Refers-To")
 	if id == "" {

@@ -45,9 +45,9 @@ func readFile(path string) ([]*Record, error) {
 	return rs, errors.Join(errs...)
 }
 
-// gzipMember returns the content and the length of the member at the beginning of data (RFC 1952 section 2.2).
+// gzipMember returns the content of the gzip member at the beginning of data, and the member's length (RFC 1952 section 2.2).
 func gzipMember(data []byte) (plain []byte, n int, err error) {
-	in := bytes.NewReader(data) // an io.ByteReader, so nothing after the member is read
+	in := bytes.NewReader(data) // an io.ByteReader: nothing after the member is read
 	z, err := gzip.NewReader(in)
 	if err != nil {
 		return nil, 0, err
@@ -57,9 +57,8 @@ func gzipMember(data []byte) (plain []byte, n int, err error) {
 	return plain, len(data) - in.Len(), err
 }
 
-// zstdFrame returns the content and the length of the frame at the beginning of data. The frame must state its
-// content's size, have a checksum, and a window that every reader supports ("Zstandard Compression for WARC Files"
-// 1.0).
+// zstdFrame returns the content of the frame at the beginning of data, and the frame's length. The frame must state its content's size, and
+// must have a checksum and a window that every reader supports ("Zstandard Compression for WARC Files" 1.0).
 func zstdFrame(data []byte) (plain []byte, n int, err error) {
 	var h zstd.Header
 	if err := h.Decode(data); err != nil {
@@ -88,7 +87,7 @@ func zstdFrame(data []byte) (plain []byte, n int, err error) {
 	return plain, n, err
 }
 
-// frameLength iterates over the blocks of a frame (RFC 8878 section 3.1.1).
+// frameLength returns the end of a frame, found by going over its blocks (RFC 8878 section 3.1.1).
 func frameLength(data []byte, pos int) (int, error) {
 	const checksum = 4
 	for {
@@ -97,7 +96,7 @@ func frameLength(data []byte, pos int) (int, error) {
 		}
 		head := binary.LittleEndian.Uint32(append([]byte{}, data[pos], data[pos+1], data[pos+2], 0))
 		size := int(head >> 3)
-		if head>>1&3 == 1 { // one byte, repeated
+		if head>>1&3 == 1 { // the block is one byte, which is repeated
 			size = 1
 		}
 		if pos += 3 + size; head&1 == 1 {

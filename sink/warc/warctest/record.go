@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// parse parses a record by the grammar of ISO 28500 section 4, without line folding and encoded words, which no
-// reader supports.
+// parse parses a record by the grammar of ISO 28500 section 4. It does not accept line folding and encoded words, which no reader supports.
 func parse(plain []byte) (*Record, error) {
 	r := new(Record)
 	rest, ok := bytes.CutPrefix(plain, []byte("WARC/1.1\r\n"))
@@ -72,8 +71,7 @@ func (r *Record) fields() ([]Field, error) {
 	return fs, nil
 }
 
-// Described returns the value of a field in the block of a warcinfo or metadata record, the first if there are
-// several, or "".
+// Described returns the value of a field in the block of a warcinfo or metadata record: the first of several, "" if there is none.
 func (r *Record) Described(name string) string {
 	fs, _ := r.fields()
 	return (&Record{Fields: fs}).Get(name)

@@ -18,7 +18,7 @@ const (
 // types are the types of records that sink/warc writes.
 var types = []string{"warcinfo", "request", "response", "revisit", "metadata", "conversion", "resource"}
 
-// only lists the fields that are restricted to some types of records (ISO 28500 section 5). All types may have any other field.
+// only lists the fields that are restricted to certain types of records (ISO 28500 section 5). All other fields may be in any record.
 var only = map[string][]string{
 	"WARC-Concurrent-To":        {"request", "response", "revisit", "metadata", "resource"},
 	"WARC-Payload-Digest":       {"request", "response", "revisit"},
@@ -40,7 +40,7 @@ var only = map[string][]string{
 	"Content-Length":            types,
 }
 
-// must lists the required fields of each type of record.
+// must lists the required fields for each type of record.
 var must = map[string][]string{
 	"warcinfo": {"WARC-Filename"},
 	"request":  {"WARC-Target-URI"},
@@ -57,12 +57,12 @@ var (
 	digestForm = regexp.MustCompile(`^(sha1:[A-Z2-7]{32}|sha256:[0-9a-f]{64})$`)
 	dateForm   = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$`)
 	truncForm  = regexp.MustCompile(`^(length|time|disconnect|unspecified)$`)
-	// uriForm is roughly the grammar of RFC 3986: brackets only around an address. The URI of a picture contains that of its page.
+	// uriForm is roughly the grammar of RFC 3986: brackets only around an address. A picture's URI contains that of its page.
 	uriForm   = regexp.MustCompile(`^(urn:view:)?[A-Za-z][A-Za-z0-9+.-]*://(\[[0-9A-Fa-f:.]+\])?([A-Za-z0-9._~:/?#@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$`)
 	protoForm = regexp.MustCompile(`^(h2|h2c|h3|http/1\.[01])$`)
 )
 
-// check checks a record on its own.
+// check checks the parts of a record that do not depend on other records.
 func (r *Record) check() error {
 	typ := r.Type()
 	if !slices.Contains(types, typ) {
@@ -81,7 +81,7 @@ func (r *Record) check() error {
 		errs = append(errs, f.check())
 	}
 	needs := must[typ]
-	if r.Get("WARC-Profile") == notModified { // the record to which it refers may be in another archive
+	if r.Get("WARC-Profile") == notModified { // this record may refer to one in another archive
 		needs = []string{"WARC-Target-URI", "WARC-Refers-To-Target-URI"}
 	}
 	for _, name := range append([]string{"WARC-Record-ID", "WARC-Date", "WARC-Type", "Content-Length", "Content-Type", "WARC-Block-Digest"}, needs...) {
@@ -92,7 +92,7 @@ func (r *Record) check() error {
 	return errors.Join(append(errs, r.checkBlock())...)
 }
 
-// check checks the value of a field on its own.
+// check checks the value of a field.
 func (f Field) check() error {
 	ok := true
 	switch f.Name {

@@ -1,9 +1,8 @@
-// Package warctest reads archive files as strictly as ISO 28500:2017 permits, to test writers of archives.
+// Package warctest reads archive files as strictly as ISO 28500:2017 permits, for tests of programs that write archives.
 //
-// It shares no code with package sink/warc. In addition to the standard it checks the guarantees of sink/warc: each record is
-// compressed on its own, each file begins with its warcinfo record, every record with a block has valid digests, requests,
-// responses and metadata refer to each other, a revisit refers to an existing record, and every response is found through the index
-// of its file.
+// It shares no code with package sink/warc. In addition to the standard, it checks the guarantees of sink/warc: each record is compressed
+// separately, each file begins with a warcinfo record, every record with a block has valid digests, the request, response and metadata
+// records of a capture refer to each other, a revisit refers to an existing record, and every response is found by the index of its file.
 package warctest
 
 import (
@@ -24,7 +23,7 @@ type Record struct {
 	Block  []byte
 }
 
-// Field is a named field of a record's header.
+// Field is a field in the header of a record.
 type Field struct{ Name, Value string }
 
 // Get returns the value of the first field with a name, or "".
@@ -53,7 +52,7 @@ func (r *Record) errorf(format string, args ...any) error {
 // Read reads and checks every archive file of a directory, in the order of their names. The error lists all faults.
 func Read(dir string) ([]*Record, error) { return read(dir, true) }
 
-// ReadUnsorted is like Read, for files that are still being written, whose indexes are not sorted yet.
+// ReadUnsorted is like Read, for files that are still being written: their indexes are not sorted yet.
 func ReadUnsorted(dir string) ([]*Record, error) { return read(dir, false) }
 
 func read(dir string, sorted bool) ([]*Record, error) {
@@ -89,7 +88,7 @@ func indexOf(name string) string {
 	return base + ".cdxj"
 }
 
-// checkFile checks that a file begins with its warcinfo record and that all records refer to it.
+// checkFile checks that a file begins with a warcinfo record, and that all other records refer to that one.
 func checkFile(name string, rs []*Record) error {
 	if len(rs) == 0 || rs[0].Type() != "warcinfo" {
 		return fmt.Errorf("%s does not begin with a warcinfo record", name)

@@ -41,8 +41,8 @@ var sites = []site{
 	{"a shy host: forbids everything", shyHost},
 }
 
-// Start serves the hosts of the demonstration on loopback. If the system has several loopback addresses, each host has another one, since
-// the hosts would otherwise share the clock of one address.
+// Start serves the hosts of the demonstration on loopback. If the system has several loopback addresses, each host gets a separate one,
+// because hosts at one address share its clock.
 func Start() (*Web, error) { return serve(sites, 0) }
 
 // Shop serves a bookshop, as a site to try a crawler on, at 127.0.0.1 and the given port; 0: any port.

@@ -118,7 +118,7 @@ type snapshot struct {
 	age             time.Duration
 	next            time.Duration // time until the next host is due; 0 if one is due, or if unknown
 	host            string        // host that is due next
-	waits           string        // clause for which that host waits
+	waits           string        // name of the clause that holds that host back
 	cause           string        // error of that host; "" if there is none
 	eta             time.Duration // estimated time left, without new links; negative: unknown
 }
