@@ -764,7 +764,7 @@ func (k *Clocks) early() int64 {
 	return time.Now().Add(-o.Ahead - o.Error).UnixNano()
 }
 
-// grace returns the time for which a free clock is reserved for the next gate in the queue, which needs it to ask the engine.
+// grace returns the time for which a free clock is reserved for the next gate in the queue, so that the gate has time to ask the engine.
 func (k *Clocks) grace() time.Duration { return 10*time.Millisecond + 8*k.offset.Load().Error }
 
 // late returns the upper bound of the engine's present time.

@@ -238,7 +238,7 @@ func (j Job) outgrown(all []Order) bool {
 	return now.Shards > j.Shards
 }
 
-// had reports whether a host belongs to a shard, or did before the shards were doubled.
+// had reports whether a host belongs to a shard now, or belonged to it before the shards were doubled.
 func (j *Job) had(shard int, host string) bool {
 	h := j.hash(host)
 	for d := range j.Doubled + 1 {

@@ -186,7 +186,7 @@ func (c *CSV) rows(b []byte, r *Record) ([]byte, error) {
 
 // fields holds the fields of a JSON object, in order.
 type fields struct {
-	names  []string // names with their original case and spelling
+	names  []string // names, in the form of a cell
 	values map[string]json.RawMessage
 }
 

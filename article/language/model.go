@@ -94,7 +94,7 @@ func key(r []rune) (k uint64) {
 	return k ^ uint64(len(r))<<63
 }
 
-// guess returns the language of a script in which the n-grams of the text are most frequent. n of the text's all letters belong to the
+// guess returns the language of a script in which the n-grams of the text are most frequent. Of all letters, n are of the
 // script.
 func (m *model) guess(s script, letters []rune, n, all int) Guess {
 	score := make([]int, len(m.languages)) // score of a language, relative to one in which no n-gram is frequent

@@ -45,7 +45,7 @@ Exit codes: 0 every line could be carried out; 2 some could not; 3 there is no s
 
 // Run executes the command.
 func (c *shellCmd) Run(a *app, o *keyflags.Origins) error {
-	stdout := a.out.Unwrap() // before output is redirected
+	stdout := a.out.Unwrap() // stdout itself, before the program's output is redirected
 	s := shell.Shell{Out: a.out, Errs: a.err, In: shell.LinesOf(a.in)}
 	var u weburl.URL
 	var err error

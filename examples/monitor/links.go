@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// links has those of a page's links that were followed, as part of the state.
+// links is a part of the state: the links of a page that were followed.
 type links struct {
 	Links []string `json:"links"`
 }

@@ -32,7 +32,7 @@ func (v *several) set(name string, value any) error {
 	return err
 }
 
-// perhaps is like several, for a flag with an optional value.
+// perhaps is the value of a shorthand's flag whose value is optional: words, separated by commas.
 type perhaps several
 
 // IsBool implements kong.BoolMapperValue: the flag needs no value.
