@@ -21,7 +21,7 @@ import (
 // Names of the objects from which another machine can resume a job.
 const (
 	queueName  = "queue.json" // the list of files at one commit
-	queueParts = "queue"      // contents of these files: queue/PLACE/SHA256
+	queueParts = "queue"      // contents of the listed files: queue/PLACE/SHA256
 	leaseName  = "lease.json" // the process that crawls
 
 	queueSchema = "amble.queue/1"

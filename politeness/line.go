@@ -51,7 +51,7 @@ func (e line) isHash(sum [sha256.Size]byte) bool {
 	return string(hex.AppendEncode(buf[:0], sum[:])) == e.SHA256
 }
 
-// life returns the time for which a response for a robots.txt that ended then stays fresh.
+// life returns how long a response for a robots.txt stays fresh after its end.
 func (e line) life(ended time.Time) time.Duration {
 	return min(max(e.Expires.Sub(ended), robots.MinFreshness), robots.MaxFreshness)
 }

@@ -154,8 +154,8 @@ func (r *replay) apply(e line) error {
 	return fmt.Errorf("event %q is not known", e.Event)
 }
 
-// newRun records that the earlier process has ended. Its open requests were over when the next process began, which was before
-// that process's first line, whatever the earlier one's clock said.
+// newRun records that the earlier process has ended. Its open requests ended before the next process
+// began, and so before that process's first line, whatever the earlier process's clock said.
 func (r *replay) newRun() {
 	now := r.line.time()
 	r.settle(now)

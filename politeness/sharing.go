@@ -49,8 +49,8 @@ type Turn struct {
 	// Total takes only the clock of all requests, for the total rate of the crawls that have one. Delay is then the interval
 	// that this crawl leaves between the starts of two requests.
 	Total bool
-	// Quiet is set if a URL of the host waits for hours, to the time at which they begin again. Take then grants nothing: until
-	// Quiet, nobody gets the clock of the host, unless the Gate leaves before.
+	// Quiet is the time at which the hours for requests begin again, if a URL of the host waits for them. Take
+	// then grants nothing, and nobody gets the clock of the host until Quiet, unless the Gate leaves before.
 	Quiet time.Time
 	// Loopback is set instead of Addr for a loopback address, whose ports are different programs: a cluster job has a clock for
 	// it, too.
@@ -68,8 +68,8 @@ type Turn struct {
 	Held context.Context
 }
 
-// shareQuiet makes other crawls, too, wait for the hours for which a request waits, and returns the
-// error of Take. Any other err is returned as it is. The Gate is unlocked meanwhile.
+// shareQuiet makes other crawls, too, wait until the hours for requests begin, if q waits for them:
+// it returns the error of Take. Any other err is returned unchanged. The Gate is unlocked meanwhile.
 func (g *Gate) shareQuiet(q Request, err error) error {
 	var wait *NotYet
 	if len(g.cfg.Hours) == 0 && !g.cfg.VisitTime || !errors.As(err, &wait) || wait.Clauses[0].Name != ledger.ClauseQuiet || g.host(q.URL).own {

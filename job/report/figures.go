@@ -85,7 +85,7 @@ type tick struct{ X, Anchor, Text string }
 
 type laneRow struct {
 	Name  string
-	Scale string // the transformation of its paths, "" for none
+	Scale string // transformation of the row's paths, "" for none
 	Paths []lanePath
 }
 

@@ -230,7 +230,7 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 // logged is a line of the audit log.
 type logged struct {
 	Time   time.Time `json:"time"`
-	Token  string    `json:"token,omitempty"` // "": unknown
+	Token  string    `json:"token,omitempty"` // "" if the token is unknown
 	From   string    `json:"from"`
 	Method string    `json:"method"`
 	Path   string    `json:"path"`

@@ -17,9 +17,9 @@ const unmeasuredClock = time.Second
 // Part is one of several crawls that are checked together.
 type Part struct {
 	Name    string                                   // shown in the report
-	Open    func() (ledger io.ReadCloser, err error) // is called twice; only one ledger is open at a time
+	Open    func() (ledger io.ReadCloser, err error) // called twice; only one ledger is open at a time
 	Config  Config
-	Body    Body   // is called while the ledger is open
+	Body    Body   // called while the ledger is open
 	Machine string // machine whose clock the ledger uses, unless Config.Processes has measurements
 }
 
@@ -114,8 +114,8 @@ type joint struct {
 	dropped int                      // robots.txt files that were requested again because a lack of space may have removed them
 }
 
-// outsiders identifies the requests to a host outside the hours of another part, made since that part's last request
-// to the host.
+// outsiders is the key of requests that other parts made to a host outside the hours of one part,
+// since that part's last request to the host.
 type outsiders struct {
 	host string
 	of   *part

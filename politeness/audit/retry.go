@@ -151,8 +151,8 @@ var (
 	parameter = regexp.MustCompile(`;[ \t]*([a-z*][a-z0-9_.*-]*)(?:=("(?:[^"\\]|\\.)*"|[^;]*))?`)
 )
 
-// pauseRequested returns the Retry-After of a response, as the end of the pause and as its length when the gate heard of it. A date is
-// read by the server's clock if that is behind.
+// pauseRequested returns the Retry-After of a response: the end of the pause, and its length from when
+// the gate learned of it. If the server's clock is behind, a date counts from the response's own Date.
 func pauseRequested(r *request) (until time.Time, requested time.Duration, ok bool) {
 	if r.end == nil || r.late || r.end.RetryAfter == "" {
 		return time.Time{}, 0, false
