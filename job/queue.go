@@ -22,7 +22,7 @@ import (
 const (
 	queueName  = "queue.json" // the list of files at one commit
 	queueParts = "queue"      // contents of the listed files: queue/PLACE/SHA256
-	leaseName  = "lease.json" // the process that crawls
+	leaseName  = "lease.json" // names the process that crawls the job
 
 	queueSchema = "amble.queue/1"
 	queueCopy   = ".queue" // directory in the job for copies of the queue
@@ -52,7 +52,7 @@ type queuedFile struct {
 	Parts []string `json:"parts,omitempty"` // SHA-256
 }
 
-// parseQueued parses a list. It may come from an untrusted source.
+// parseQueued parses the list of queue.json. It may come from an untrusted source.
 func parseQueued(b []byte) (*queued, error) {
 	q := &queued{}
 	if err := json.Unmarshal(b, q); err != nil {

@@ -32,8 +32,8 @@ type Segment struct {
 	Visits  int `json:"visits"` // committed visits
 	// Clock is the node's clock offset from the engine's clock. nil: it was never measured.
 	Clock *ClockOffset `json:"clock,omitempty"`
-	// Stored is when the state of the hosts was last stored, by the node's clock. A later owner of the shard does not know of any later
-	// response. Zero: an earlier version did not record it.
+	// Stored is the time at which the state of the hosts was last stored, by the node's clock. A later
+	// owner of the shard does not know of any later response. Zero: an earlier version did not record it.
 	Stored time.Time `json:"stored,omitzero"`
 
 	// Obeyed records when orders to the job took effect in the crawl. Its first entry covers the orders before the crawl began.

@@ -51,7 +51,7 @@ func newStored(url string) *stored {
 	return &stored{Schema: storedSchema, Store: url, Job: rand.Text(), Place: rand.Text(), at: map[string]int{}}
 }
 
-// parseStored parses a list. It may come from an untrusted source.
+// parseStored parses the list of stored.json. It may come from an untrusted source.
 func parseStored(b []byte) (*stored, error) {
 	s := &stored{at: map[string]int{}}
 	if err := json.Unmarshal(b, s); err != nil {
@@ -113,7 +113,7 @@ func (o *storedObject) object() stores.Object {
 	return stores.Object{Name: o.Name, Size: o.Bytes, SHA256: [32]byte(sum)}
 }
 
-// readStored reads the list in the directory. It returns nil if there is none.
+// readStored reads stored.json in the directory. It returns nil if there is none.
 func (d plainDir) readStored() (*stored, error) {
 	b, err := d.readUpTo(storedName, safefile.Stream)
 	if missingFile(err) {

@@ -15,7 +15,7 @@ import (
 // Changes returns the parts of a [Gate.Snapshot] that have changed since the last call: values by name, nil for parts that
 // were removed. The first call returns all parts. [Assemble] makes a snapshot of the latest value of each name. Changes is for
 // a crawl that stores its snapshot with every commit: its result grows with the number of requests in between, not with the
-// number of hosts. It waits as Snapshot does, and has the same times and Permits.
+// number of hosts. It waits like Snapshot, and treats times and Permits in the same way.
 //
 // A name consists of a letter, "/" and a host, an address or a domain; or it is "head", which every result contains.
 func (g *Gate) Changes() map[string][]byte {

@@ -16,7 +16,7 @@ type rulebook struct {
 	size      int64                // estimated memory of the robots.txt files in bytes
 	evictAt   int64                // size at which rules are packed or evicted
 	parsed    []*ruleset           // in the order of parsing; may include rules no longer kept
-	clean     int                  // length of parsed at which those no longer kept are removed
+	clean     int                  // length of parsed at which rulesets that are no longer kept are removed
 
 	dropped func(key string, h *host) // called for each host whose rules were dropped to free memory
 }

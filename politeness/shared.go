@@ -17,8 +17,8 @@ type shared struct {
 	tickets map[*host]int // positions of the hosts in line, plus left
 }
 
-// grace is how long the clock stays reserved for the host at the head of the line. That host may have nothing left to request,
-// so after grace the next one may go.
+// grace is the time for which the clock stays reserved for the host at the head of the line. That
+// host may have nothing left to request, so after grace the next one may go.
 const grace = 10 * time.Millisecond
 
 // strangers is the position given to a host that is not in line, once the turns of those in front have passed.

@@ -14,9 +14,9 @@ type host struct {
 	name  string
 	sched *recrawl.Schedule
 	pages []*ref // indexed by their number in the schedule
-	// next is when to ask the schedule again.
+	// next is the time at which to ask the schedule again.
 	next time.Time
-	// turn is when the next unknown page may be requested.
+	// turn is the earliest time of the next request for an unknown page.
 	turn time.Time
 	step time.Duration // time between two such turns
 }

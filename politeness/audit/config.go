@@ -11,7 +11,7 @@ type Config struct {
 	Product       string         `json:"product"`                // the token that selects groups of robots.txt
 	UserAgent     string         `json:"user_agent"`             // User-Agent of every request
 	Contact       string         `json:"contact,omitempty"`      // must be part of UserAgent; "": none was needed
-	Delay         float64        `json:"delay_s"`                // seconds per host
+	Delay         float64        `json:"delay_s"`                // delay between requests to a host, in seconds
 	DelayFactor   float64        `json:"delay_factor,omitempty"` // × the last response time, at most MaxDelay
 	MaxDelay      float64        `json:"max_delay_s,omitempty"`
 	MaxRetryAfter float64        `json:"max_retry_after_s,omitempty"` // a longer Retry-After has the host given up; 0: none is too long
@@ -50,8 +50,8 @@ type HostDelay struct {
 	// addresses, for requests to one of them and to a host that no entry matches by name.
 	Match string  `json:"match"`
 	Delay float64 `json:"delay_s"` // seconds; 0: Config.Delay; negative: none, for an own host
-	// Since is when the delay came into force, if that was while the crawl ran: it applies after
-	// requests that began later.
+	// Since is the time at which the delay came into force, if the crawl was running: it applies
+	// after requests that began later.
 	Since time.Time `json:"since,omitzero"`
 }
 

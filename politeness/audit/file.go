@@ -152,7 +152,7 @@ func (f *file) allows(target string) (ok bool, line int) {
 	return best.allow, best.line
 }
 
-// matches is the glob of RFC 9309 section 2.2.3: "*" is any run of bytes, "$" at the end is the end.
+// matches implements the patterns of RFC 9309 section 2.2.3: "*" is any run of bytes, "$" at the end is the end.
 func matches(pattern, target string) bool {
 	if p, ok := strings.CutSuffix(pattern, "$"); ok {
 		pattern = p

@@ -70,7 +70,7 @@ type request struct {
 	epoch int // its times can be compared only with those of the same epoch
 	start StartLine
 	end   *EndLine // nil if the process ended first
-	ended EndLine  // the memory of end
+	ended EndLine  // memory to which end points
 	clock *clock   // clock of its host, only in a Pacer
 
 	before, after time.Duration // the delay that its host's robots.txt requested at its start and its end
