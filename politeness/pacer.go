@@ -158,7 +158,7 @@ func (c *clocks) hold(t time.Time, d time.Duration, clause string) {
 }
 
 // rateFree reports whether the bucket of all requests has a token. If not, it returns when to try again; each waiting request
-// gets another time.
+// gets a different time.
 func (p *pacer) rateFree(now time.Time) (time.Time, bool) {
 	if p.total == nil {
 		return now, true

@@ -83,7 +83,7 @@ const defaultRobotsBytes = 64 << 20
 type sharedFiles struct {
 	limit, size int64
 	dropped     time.Time                   // the latest Fetched of the dropped files
-	byKey       map[RobotsKey]*list.Element // elements have a *sharedFile
+	byKey       map[RobotsKey]*list.Element // each element holds a *sharedFile
 	used        list.List                   // the most recently used first
 }
 
