@@ -63,8 +63,7 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 	if d := g.cfg.interval(); d > 0 {
 		p.rate = &Turn{Gate: g.journal.run, Crawl: g.cfg.Name, Total: true, Delay: d}
 	}
-	// A *Hosts never blocks, so the Gate can stay locked. Only copying a robots.txt needs the
-	// lock; files of loopback hosts are not copied.
+	// A *Hosts never blocks, so the Gate can stay locked, unless a robots.txt may be copied. Loopback addresses share none.
 	if _, quick := g.cfg.Shared.(*Hosts); quick && (a.step.purpose != Robots || q.Addr.IsLoopback()) {
 		err = g.takeTurn(q, p, a.step.purpose)
 	} else {

@@ -62,8 +62,7 @@ func readSample(ctx context.Context, db *sql.DB, draws []crawler.SiteDraw, q Que
 	siteOf := map[string]int{} // index by host
 	for _, text := range order {
 		v := visits[text]
-		// Drawn pages are from the sitemaps of seeds, so they have depth 1, and no redirect led
-		// to them. The visits of seeds have depth 0.
+		// Drawn pages are from the sitemaps of seeds: they have depth 1, and no redirect led to them. Seeds have depth 0.
 		if v.depth.Int64 != 1 || v.hops.String != "" && v.hops.String != "[]" {
 			continue
 		}
