@@ -12,19 +12,19 @@ import (
 type clock struct {
 	Free  int64         `json:"free,omitempty"`  // time from which a gate may take the clock
 	Pause time.Duration `json:"pause,omitempty"` // delay that led to Free
-	Owner party         `json:"owner,omitzero"`  // party that caused the delay; empty Gate: a waiter, whose own gate must obey the delay, too
+	Owner claimant      `json:"owner,omitzero"`  // claimant that caused the delay; empty Gate: a waiter, whose own gate must obey the delay, too
 
-	Held  *hold `json:"held,omitempty"`
-	Ended int64 `json:"ended,omitempty"` // end of the last request
-	Last  party `json:"last,omitzero"`   // party that made the last request
+	Held  *hold    `json:"held,omitempty"`
+	Ended int64    `json:"ended,omitempty"` // end of the last request
+	Last  claimant `json:"last,omitzero"`   // claimant that made the last request
 
 	Line []waiter `json:"line,omitempty"` // queue of gates; the first gets the clock next
 
 	host bool // whether it is the clock of a host; not stored, because the key shows it
 }
 
-// party identifies a gate, its job and the name of its crawl.
-type party struct {
+// claimant identifies a gate, its job and the name of its crawl.
+type claimant struct {
 	Gate  string `json:"gate,omitempty"`
 	Job   string `json:"job,omitempty"`
 	Crawl string `json:"crawl,omitempty"`
@@ -33,13 +33,13 @@ type party struct {
 // owed reports whether a gate must keep its delay after the last request. If another part of the same job made that request, it must do so
 // only at a host: only this gate knows the host's Crawl-delay, and the other part requested the host's robots.txt for another host. An
 // address or a domain rests for the delay of the requested host, as in a job with a single part.
-func (c *clock) owed(p party) bool {
+func (c *clock) owed(p claimant) bool {
 	return p.Gate != c.Last.Gate && (c.host || p.Job == "" || p.Job != c.Last.Job)
 }
 
 // hold describes the holder of a clock.
 type hold struct {
-	party
+	claimant
 	Process string        `json:"process,omitempty"` // process of the gate, in a job with several parts
 	Turn    string        `json:"turn"`
 	Until   int64         `json:"until"` // end of the hold if the holder is silent
@@ -48,10 +48,10 @@ type hold struct {
 
 // waiter is a gate in the queue of a clock.
 type waiter struct {
-	party
+	claimant
 	Delay time.Duration `json:"delay"` // required delay of the gate
 	Due   int64         `json:"due"`   // time of its next attempt
-	By    party         `json:"by"`    // party that the gate waits for
+	By    claimant      `json:"by"`    // claimant that the gate waits for
 	// Closed marks a gate whose permitted hours begin at Due: no gate gets the clock before then.
 	Closed bool `json:"closed,omitempty"`
 }
@@ -67,17 +67,17 @@ const (
 // settle ends a hold and removes waiters that have expired at now.
 func (c *clock) settle(now int64) {
 	if h := c.Held; h != nil && h.Until <= now {
-		c.done(h.Turn, h.party, h.Until, h.Until+int64(h.Rest))
+		c.done(h.Turn, h.claimant, h.Until, h.Until+int64(h.Rest))
 	}
 	c.Line = slices.DeleteFunc(c.Line, func(w waiter) bool { return w.Due+int64(clockWaiting) < now })
 }
 
-// until returns the earliest time at which the gate me may take the clock, as far as is known at now, and the party that it waits for. A
+// until returns the earliest time at which the gate me may take the clock, as far as is known at now, and the claimant that it waits for. A
 // time that is not after now means at once. A free clock is first reserved for the first gate in the queue, for the duration grace, and
 // then for the second one, for the same duration.
-func (c *clock) until(now int64, me party, delay, grace time.Duration) (until int64, by party) {
+func (c *clock) until(now int64, me claimant, delay, grace time.Duration) (until int64, by claimant) {
 	if h := c.Held; h != nil {
-		return min(now+int64(max(delay, clockRecheck)), h.Until+int64(h.Rest)), h.party
+		return min(now+int64(max(delay, clockRecheck)), h.Until+int64(h.Rest)), h.claimant
 	}
 	if c.Owner.Gate != me.Gate {
 		until, by = c.Free, c.Owner
@@ -89,12 +89,12 @@ func (c *clock) until(now int64, me party, delay, grace time.Duration) (until in
 	}
 	for _, w := range c.Line {
 		if w.Closed && w.Gate != me.Gate && w.Due > until {
-			until, by = w.Due, w.party
+			until, by = w.Due, w.claimant
 		}
 	}
 	if n := c.place(me.Gate); n > 0 {
 		if turn := c.Free + int64(min(n, strangers))*int64(grace); turn > until {
-			until, by = turn, c.Line[0].party
+			until, by = turn, c.Line[0].claimant
 		}
 	}
 	return until, by
@@ -109,10 +109,10 @@ func (c *clock) place(gate string) int {
 }
 
 // wait adds a gate to the queue unless it is there, and returns the time of its next attempt.
-func (c *clock) wait(me party, delay time.Duration, until int64, by party) int64 {
+func (c *clock) wait(me claimant, delay time.Duration, until int64, by claimant) int64 {
 	i := c.place(me.Gate)
 	if i == len(c.Line) {
-		c.Line = append(c.Line, waiter{party: me})
+		c.Line = append(c.Line, waiter{claimant: me})
 	}
 	if i >= strangers {
 		until += int64(i-1) * int64(max(delay, clockRecheck))
@@ -126,34 +126,34 @@ func (c *clock) wait(me party, delay time.Duration, until int64, by party) int64
 }
 
 // close adds a gate outside its permitted hours to the queue: no gate gets the clock until those hours begin again.
-func (c *clock) close(me party, delay time.Duration, opens int64) {
+func (c *clock) close(me claimant, delay time.Duration, opens int64) {
 	i := c.place(me.Gate)
 	if i == len(c.Line) {
-		c.Line = append(c.Line, waiter{party: me})
+		c.Line = append(c.Line, waiter{claimant: me})
 	}
-	c.Line[i] = waiter{party: me, Delay: delay, Due: opens, Closed: true}
+	c.Line[i] = waiter{claimant: me, Delay: delay, Due: opens, Closed: true}
 }
 
 // owe extends the clock's rest by the delay of a waiting gate, counted from the end of the last request.
 func (c *clock) owe(ended int64, w waiter) {
-	if ended != 0 && c.owed(w.party) {
-		c.rest(ended+int64(w.Delay), w.Delay, party{Job: w.Job, Crawl: w.Crawl})
+	if ended != 0 && c.owed(w.claimant) {
+		c.rest(ended+int64(w.Delay), w.Delay, claimant{Job: w.Job, Crawl: w.Crawl})
 	}
 }
 
 // rest makes the clock rest until the given time, unless it already rests longer.
-func (c *clock) rest(until int64, pause time.Duration, owner party) {
+func (c *clock) rest(until int64, pause time.Duration, owner claimant) {
 	if until > c.Free {
 		c.Free, c.Pause, c.Owner = until, pause, owner
 	}
 }
 
-// take gives the clock to a gate, and returns the party that it has waited for, if any.
-func (c *clock) take(me party, turn string, until int64, rest time.Duration) (by party) {
+// take gives the clock to a gate, and returns the claimant that it has waited for, if any.
+func (c *clock) take(me claimant, turn string, until int64, rest time.Duration) (by claimant) {
 	if i := c.place(me.Gate); i < len(c.Line) {
 		by = c.Line[i].By
 	}
-	c.Held = &hold{party: me, Turn: turn, Until: until, Rest: rest}
+	c.Held = &hold{claimant: me, Turn: turn, Until: until, Rest: rest}
 	return by
 }
 
@@ -164,7 +164,7 @@ func (c *clock) alone(gate string) bool {
 
 // done releases the clock if turn holds it, and lets it rest until a time. ended is the end of the request; 0 if none was made: then the
 // gate keeps its place in the queue.
-func (c *clock) done(turn string, me party, ended, until int64) {
+func (c *clock) done(turn string, me claimant, ended, until int64) {
 	if c.Held != nil && c.Held.Turn == turn {
 		c.Held = nil
 	}

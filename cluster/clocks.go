@@ -49,7 +49,7 @@ type Clocks struct {
 	known  map[string]*replica
 	sweep  int
 	turns  map[*politeness.Turn]*turn
-	kept   map[string]*kept           // keyed by clock
+	kept   map[string]*keptClock      // keyed by clock
 	waits  map[string]map[string]bool // keys of the clocks that a gate waits for, by gate
 	rests  map[string]rest            // rests longer than maxHold, by key of the clock
 	rates  map[time.Duration]*tokens  // rate tokens, keyed by interval
@@ -77,7 +77,7 @@ type replica struct {
 
 // turn is a politeness.Turn that was granted.
 type turn struct {
-	party
+	claimant
 	id     string
 	keys   []string
 	delay  time.Duration
@@ -90,7 +90,7 @@ type turn struct {
 // rest is the time until which a clock rests, by the engine's clock.
 type rest struct {
 	until, ended int64
-	by           party
+	by           claimant
 }
 
 // maxHold limits the time for which a clock stays held if its holder is silent.
@@ -104,7 +104,7 @@ var errClock = errors.New("cluster: a clock that the request needs is no longer 
 func NewClocks(ctx context.Context, store ClockStore, job string, hold time.Duration) *Clocks {
 	k := &Clocks{
 		store: store, job: job, hold: min(cmp.Or(hold, maxHold), maxHold), since: time.Now(), looks: make(chan struct{}, 1), known: map[string]*replica{}, sweep: 1000,
-		turns: map[*politeness.Turn]*turn{}, kept: map[string]*kept{}, waits: map[string]map[string]bool{}, rests: map[string]rest{}, rates: map[time.Duration]*tokens{}, away: map[string]bool{}, holds: map[chan struct{}]bool{},
+		turns: map[*politeness.Turn]*turn{}, kept: map[string]*keptClock{}, waits: map[string]map[string]bool{}, rests: map[string]rest{}, rates: map[time.Duration]*tokens{}, away: map[string]bool{}, holds: map[chan struct{}]bool{},
 		files: map[string]chan struct{}{},
 	}
 	k.ctx, k.end = context.WithCancel(ctx)
@@ -114,7 +114,7 @@ func NewClocks(ctx context.Context, store ClockStore, job string, hold time.Dura
 
 // Close waits until the release of all clocks is stored, for at most the hold time.
 func (k *Clocks) Close() {
-	k.giveBackAll(func(*kept) bool { return true })
+	k.giveBackAll(func(*keptClock) bool { return true })
 	t := time.AfterFunc(k.hold, k.end)
 	defer t.Stop()
 	k.tasks.Wait()
@@ -189,7 +189,7 @@ func (k *Clocks) takeAll(t *politeness.Turn) error {
 	era := k.era
 	k.mu.Unlock()
 	id := newNonce()
-	x := &turn{party: party{t.Gate, k.job, t.Crawl}, id: hex.EncodeToString(id[:6]), keys: keys, delay: t.Delay, stored: asked, alone: k.id != ""}
+	x := &turn{claimant: claimant{t.Gate, k.job, t.Crawl}, id: hex.EncodeToString(id[:6]), keys: keys, delay: t.Delay, stored: asked, alone: k.id != ""}
 	all, err := k.enter(ctx, keys)
 	defer k.leave(all)
 	if err != nil {
@@ -214,7 +214,7 @@ func (k *Clocks) takeAll(t *politeness.Turn) error {
 	}
 	if err != nil { // the clock whose attempt failed may have been taken, too
 		for _, key := range keys[:taken] {
-			k.push(key, func(c *clock) { c.done(x.id, x.party, 0, 0) })
+			k.push(key, func(c *clock) { c.done(x.id, x.claimant, 0, 0) })
 		}
 		t.Waited = ledger.Clause{}
 		return err
@@ -227,7 +227,7 @@ func (k *Clocks) takeAll(t *politeness.Turn) error {
 func (k *Clocks) quiet(ctx context.Context, x *turn, r *replica, opens time.Time) error {
 	at := k.remote(opens)
 	err := k.change(ctx, x.keys[0], r, func(c *clock, _ int64) bool {
-		c.close(x.party, x.delay, at)
+		c.close(x.claimant, x.delay, at)
 		return true
 	})
 	if err != nil {
@@ -282,7 +282,7 @@ func (k *Clocks) free(ctx context.Context, x *turn, all []*replica, clauses []st
 			}
 			now := k.early()
 			c, _ := k.asOf(r, now)
-			at, _ := c.until(now, x.party, x.delay, k.grace())
+			at, _ := c.until(now, x.claimant, x.delay, k.grace())
 			if at <= now {
 				break
 			}
@@ -302,7 +302,7 @@ func (k *Clocks) take(ctx context.Context, x *turn, i int, r *replica, clause st
 	return k.attempt(ctx, x, i, r, clause, func(c *clock) bool {
 		free, pause := c.Free, c.Pause
 		x.alone = x.alone && c.alone(x.Gate)
-		by := c.take(x.party, x.id, k.late()+int64(k.hold), x.delay)
+		by := c.take(x.claimant, x.id, k.late()+int64(k.hold), x.delay)
 		c.Held.Process = k.id
 		if got := k.clause(clause, x, by, free, pause); got.Name == ledger.ClauseShared && !got.Until.Before(t.Waited.Until) {
 			t.Waited = got
@@ -316,7 +316,7 @@ func (k *Clocks) attempt(ctx context.Context, x *turn, i int, r *replica, clause
 	var wait ledger.Clause
 	err := k.change(ctx, x.keys[i], r, func(c *clock, now int64) bool {
 		wait = ledger.Clause{}
-		at, by := c.until(now, x.party, x.delay, k.grace())
+		at, by := c.until(now, x.claimant, x.delay, k.grace())
 		if at <= now {
 			return change(c)
 		}
@@ -325,7 +325,7 @@ func (k *Clocks) attempt(ctx context.Context, x *turn, i int, r *replica, clause
 		if told {
 			at, by = c.Line[place].Due, c.Line[place].By
 		} else {
-			at = c.wait(x.party, x.delay, at, by)
+			at = c.wait(x.claimant, x.delay, at, by)
 		}
 		wait = k.clause(clause, x, by, at, c.Pause)
 		return !told
@@ -341,17 +341,17 @@ func (k *Clocks) attempt(ctx context.Context, x *turn, i int, r *replica, clause
 }
 
 // clause returns the ledger clause of a wait: ClauseShared for a wait for another crawl, name for one for another part of the same job.
-func (k *Clocks) clause(name string, x *turn, by party, until int64, pause time.Duration) ledger.Clause {
+func (k *Clocks) clause(name string, x *turn, by claimant, until int64, pause time.Duration) ledger.Clause {
 	c := ledger.Clause{Name: name, Until: k.local(until), Delay: ledger.Duration(pause)}
-	if others(by, x.party) {
+	if others(by, x.claimant) {
 		c.Name, c.By = ledger.ClauseShared, by.Crawl
 	}
 	return c
 }
 
 // others reports whether by is a crawl other than that of me.
-func others(by, me party) bool {
-	return by != (party{}) && by.Gate != me.Gate && (by.Job == "" || by.Job != me.Job)
+func others(by, me claimant) bool {
+	return by != (claimant{}) && by.Gate != me.Gate && (by.Job == "" || by.Job != me.Job)
 }
 
 // Done implements politeness.Sharing. Changes are stored as soon as the engine accepts them. A robots.txt that was requested is stored
@@ -381,7 +381,7 @@ func (k *Clocks) Done(t *politeness.Turn, owed politeness.Owed) {
 }
 
 func (k *Clocks) done(t *politeness.Turn, x *turn, owed politeness.Owed) {
-	me, id := party{t.Gate, k.job, t.Crawl}, ""
+	me, id := claimant{t.Gate, k.job, t.Crawl}, ""
 	if x != nil {
 		id = x.id
 	}
@@ -474,7 +474,7 @@ func (k *Clocks) Leave(gate string) {
 	for key := range waits {
 		k.push(key, func(c *clock) { c.leave(gate) })
 	}
-	k.giveBackAll(func(c *kept) bool { return c.Gate == gate })
+	k.giveBackAll(func(c *keptClock) bool { return c.Gate == gate })
 }
 
 // say renews the hold of a turn's clocks until its request has ended.
@@ -511,7 +511,7 @@ func (k *Clocks) sayOne(ctx context.Context, x *turn, key string) error {
 	other := false
 	err = k.change(short, key, all[0], func(c *clock, _ int64) bool {
 		if other = c.Held != nil && c.Held.Turn != x.id; !other {
-			c.Held = &hold{party: x.party, Process: k.id, Turn: x.id, Until: k.late() + int64(k.hold), Rest: x.delay}
+			c.Held = &hold{claimant: x.claimant, Process: k.id, Turn: x.id, Until: k.late() + int64(k.hold), Rest: x.delay}
 		}
 		return !other
 	})
@@ -628,7 +628,7 @@ func (k *Clocks) asOf(r *replica, now int64) (*clock, int) {
 	c.settle(now)
 	if h := c.Held; h != nil && k.gone != "" && h.Process == k.gone {
 		end := k.remote(k.since)
-		c.done(h.Turn, h.party, end, end+int64(h.Rest))
+		c.done(h.Turn, h.claimant, end, end+int64(h.Rest))
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -54,17 +54,17 @@ var mutants = []mutant{
 	// The clocks that all crawls on an engine share: I5.
 	{"a clock has many holders", "clock.go", "if h := c.Held; h != nil {\n		return min(now", "if h := c.Held; h != nil && false {\n		return min(now", "JobsOn|Crawls"},
 	{"a clock does not rest", "clock.go", "until, by = c.Free, c.Owner", "by = c.Owner", "JobsOn|Crawls"},
-	{"the delay of a crawl that waits holds for itself alone", "clock.go", "	if ended != 0 && c.owed(w.party) {\n		c.rest(", "	if false {\n		c.rest(", "JobsOn|Crawls"},
+	{"the delay of a crawl that waits holds for itself alone", "clock.go", "	if ended != 0 && c.owed(w.claimant) {\n		c.rest(", "	if false {\n		c.rest(", "JobsOn|Crawls"},
 	{"a host rests for what another part of its job knows of it", "clock.go", "(c.host || p.Job == ", "(p.Job == ", "DelayOfAHostHolds"},
 	{"crawls that wait have no order", "clock.go", "if n := c.place(me.Gate); n > 0 {", "if n := c.place(me.Gate); n > 0 && false {", "CrawlThatWaits"},
-	{"a clock whose holder is silent is free", "clock.go", "h != nil && h.Until <= now {\n		c.done(h.Turn, h.party, h.Until, h.Until+int64(h.Rest))", "h != nil {\n		c.done(h.Turn, h.party, now, now+int64(h.Rest))", "KilledProcess|JobsOn"},
-	{"a clock whose holder was silent does not rest", "clock.go", "c.done(h.Turn, h.party, h.Until, h.Until+int64(h.Rest))", "c.Held = nil", "KilledProcess"},
+	{"a clock whose holder is silent is free", "clock.go", "h != nil && h.Until <= now {\n		c.done(h.Turn, h.claimant, h.Until, h.Until+int64(h.Rest))", "h != nil {\n		c.done(h.Turn, h.claimant, now, now+int64(h.Rest))", "KilledProcess|JobsOn"},
+	{"a clock whose holder was silent does not rest", "clock.go", "c.done(h.Turn, h.claimant, h.Until, h.Until+int64(h.Rest))", "c.Held = nil", "KilledProcess"},
 	{"nobody says that a request is under way", "clocks.go", "wait(ctx, time.Until(next.Add(k.hold/3)))", "wait(ctx, time.Until(next.Add(time.Hour)))", "KilledProcess|ClocksOutlive|Sim"},
-	{"who has kept a clock never tells the engine again", "kept.go", "min(lookEvery, k.hold/6)", "time.Hour", "NewcomerGets"},
-	{"a clock is kept that another waits for", "kept.go", "	if !x.alone || ", "	if ", "ClocksAreGiven"},
-	{"a clock is kept with a long pause", "kept.go", "until.Sub(owed.Ended) > x.delay+keepMore || until.After(x.stored.Add(k.hold/2)) ||", "", "ClocksAreGiven"},
-	{"a clock that is kept is not given back", "kept.go", "		c.late.Stop()\n		k.push(c.key, c.done)\n", "		c.late.Stop()\n", "NewcomerGets|SingleGate"},
-	{"a clock that is kept is not given back in time", "kept.go", "time.Until(until), func()", "time.Hour, func()", "NewcomerGets"},
+	{"who has kept a clock never tells the engine again", "keptclock.go", "min(lookEvery, k.hold/6)", "time.Hour", "NewcomerGets"},
+	{"a clock is kept that another waits for", "keptclock.go", "	if !x.alone || ", "	if ", "ClocksAreGiven"},
+	{"a clock is kept with a long pause", "keptclock.go", "until.Sub(owed.Ended) > x.delay+keepMore || until.After(x.stored.Add(k.hold/2)) ||", "", "ClocksAreGiven"},
+	{"a clock that is kept is not given back", "keptclock.go", "		c.late.Stop()\n		k.push(c.key, c.done)\n", "		c.late.Stop()\n", "NewcomerGets|SingleGate"},
+	{"a clock that is kept is not given back in time", "keptclock.go", "time.Until(until), func()", "time.Hour, func()", "NewcomerGets"},
 	{"every process is known to have ended", "clocks.go", "h.Process == k.gone {", "true {", "ClocksOfAKilled"},
 	{"a request whose clock is lost goes on", "clocks.go", "				x.lost(errClock)\n				return", "				return", "LostClock"},
 	{"clocks that the engine has lost are free at once", "clocks.go", "k.opens = since.Add(maxHold)", "k.opens = since", "ClocksOutlive"},
@@ -86,7 +86,7 @@ var mutants = []mutant{
 	{"a request of version 0.2.0 is not waited out", "takeover.go", "rest := max(oldRest, n.job.Delay)", "rest := n.job.Delay", "NodesOfVersion020"},
 	{"an owner of version 0.2.0 is not waited for", "takeover.go", "		if last.Seq != 0 {\n", "		if false {\n", "NodesOfVersion020"},
 	{"version 0.2.0 takes shards back", "record.go", "len(r.body)), recordVersion,", "len(r.body)), oldVersion,", "NodesOfVersion020"},
-	{"shards are kept free for a node of version 0.2.0", "fellows.go", "	case s.Form < jobForm:", "	case false:", "NodeOfVersion020GetsNoShare"},
+	{"shards are kept free for a node of version 0.2.0", "membership.go", "	case s.Form < jobForm:", "	case false:", "NodeOfVersion020GetsNoShare"},
 
 	// The budget: I7.
 	{"pages are returned before that is committed", "budget.go", "returned := p.s.store.Offsets(ownerName)[offsetReturned]", "returned := p.returned", "PagesAreReturned"},
@@ -117,9 +117,9 @@ var mutants = []mutant{
 	{"a job that was collected before its last order counts as collected", "status.go", "len(all) != c.Orders", "len(all) < c.Orders", "AResumedJob"},
 
 	// Shares.
-	{"a node that leaves keeps its share", "fellows.go", "case s.Leaves, s.Refuses", "case s.Refuses", "ReturnedShards"},
-	{"a node whose clock is wrong has a share", "fellows.go", "case s.Leaves, s.Refuses != \"\", s.Clock.exceeds(j.MaxSkew):", "case s.Leaves:", "OthersTake"},
-	{"a node that owns a few has a share like others", "fellows.go", "return min(s.Most, j.Shards)", "return j.Shards", "OthersTake"},
+	{"a node that leaves keeps its share", "membership.go", "case s.Leaves, s.Refuses", "case s.Refuses", "ReturnedShards"},
+	{"a node whose clock is wrong has a share", "membership.go", "case s.Leaves, s.Refuses != \"\", s.Clock.exceeds(j.MaxSkew):", "case s.Leaves:", "OthersTake"},
+	{"a node that owns a few has a share like others", "membership.go", "return min(s.Most, j.Shards)", "return j.Shards", "OthersTake"},
 }
 
 // TestMutants expects that a test fails without each protection. Without -mutants it only checks that the lines exist.

@@ -118,7 +118,7 @@ type Node struct {
 	seen    map[int]sighting  // last known record of each shard's journal
 	had     map[int]bool      // shards that this process has owned
 	failed  map[int]time.Time // time of the last failure to crawl a shard, by shard
-	fellow  map[string]fellow
+	peers   map[string]peer
 	other   sign      // last sign of another process with this node's name
 	gave    time.Time // time at which a shard was last given back
 	leaves  bool      // the node gives all shards back, and takes no more
@@ -165,7 +165,7 @@ func NewNode(ctx context.Context, c Config) (*Node, error) {
 	}
 	n := &Node{
 		Config: c, dir: dir, engine: c.Engine, store: c.Store, key: c.Store.Key, sent: newSentLinks(sentSets),
-		owned: map[int]*held{}, had: map[int]bool{}, seen: map[int]sighting{}, failed: map[int]time.Time{}, fellow: map[string]fellow{},
+		owned: map[int]*held{}, had: map[int]bool{}, seen: map[int]sighting{}, failed: map[int]time.Time{}, peers: map[string]peer{},
 	}
 	n.batches = batches{engine: c.Engine, window: n.window, open: map[int]*batch{}}
 	if c.Concurrency > 0 {

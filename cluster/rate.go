@@ -18,7 +18,7 @@ const rateKey = "r:all"
 type lastTokens struct {
 	End int64         `json:"end"` // time after the reserved tokens, by the engine's clock
 	Gap time.Duration `json:"gap"` // interval between the tokens
-	By  party         `json:"by"`  // party that reserved them
+	By  claimant      `json:"by"`  // claimant that reserved them
 }
 
 // tokenTime limits the lifetime of a rate token.
@@ -34,7 +34,7 @@ type tokens struct {
 	next time.Time // time of the next reserved token
 	left int
 	told time.Time // last time that take returned to a waiting request
-	by   party     // party that reserved the tokens before these
+	by   claimant  // claimant that reserved the tokens before these
 }
 
 // tokens returns the tokens for an interval.
@@ -65,7 +65,7 @@ func (r *tokens) take(k *Clocks, t *politeness.Turn) error {
 	case <-ctx.Done():
 		return k.failed(ctx.Err())
 	}
-	now, me := time.Now(), party{t.Gate, k.job, t.Crawl}
+	now, me := time.Now(), claimant{t.Gate, k.job, t.Crawl}
 	r.mu.Lock()
 	for r.left > 0 && now.Sub(r.next) >= tokenTime {
 		r.next, r.left = r.next.Add(r.gap), r.left-1
@@ -99,7 +99,7 @@ func (r *tokens) take(k *Clocks, t *politeness.Turn) error {
 }
 
 // fetch reserves tokens in the engine.
-func (r *tokens) fetch(ctx context.Context, k *Clocks, me party) error {
+func (r *tokens) fetch(ctx context.Context, k *Clocks, me claimant) error {
 	n := max(1, int(tokensFor/r.gap))
 	for range tries {
 		b, rev, err := k.store.LoadClock(ctx, rateKey)

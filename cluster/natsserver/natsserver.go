@@ -102,7 +102,7 @@ const leastRoom = 1 << 20
 func (s *Server) Heal() (healed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	room, known := roomOn(s.c.Dir)
+	room, known := freeBytes(s.c.Dir)
 	s.low = s.low || known && room < leastRoom
 	if s.closed || !known || room < 4*leastRoom || !s.full(room) {
 		return false, nil

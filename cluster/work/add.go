@@ -126,8 +126,8 @@ func (x *Operator) Add(ctx context.Context, path string, note func(added, of int
 	}); err != nil {
 		return res, err
 	}
-	far := farther{engine: x.Engine, name: "seeds-" + sum[:32]}
-	if res.Known, err = far.store(ctx, 0, false); err != nil {
+	progress := progressRegister{engine: x.Engine, name: "seeds-" + sum[:32]}
+	if res.Known, err = progress.store(ctx, 0, false); err != nil {
 		return res, err
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
@@ -146,7 +146,7 @@ func (x *Operator) Add(ctx context.Context, path string, note func(added, of int
 		}
 		err := a.Flush(ctx)
 		if err == nil {
-			_, err = far.store(ctx, n, false)
+			_, err = progress.store(ctx, n, false)
 		}
 		if noted = time.Now(); err == nil && note != nil {
 			note(n, res.Seeds)
@@ -160,10 +160,10 @@ func (x *Operator) Add(ctx context.Context, path string, note func(added, of int
 		return res, err
 	}
 	if again != sum {
-		_, err := far.store(ctx, 0, true)
+		_, err := progress.store(ctx, 0, true)
 		return res, errors.Join(ErrChanged, err)
 	}
-	_, err = far.store(ctx, n, false)
+	_, err = progress.store(ctx, n, false)
 	return res, err
 }
 
@@ -224,14 +224,14 @@ func eachLine(r io.Reader, f func(l BadLine, u weburl.URL) error) (sum string, e
 	return "", f(BadLine{n + 1, "", ErrLine}, weburl.URL{})
 }
 
-// farther is a register that holds the number of added seeds of a file.
-type farther struct {
+// progressRegister is a register that holds the number of added seeds of a file.
+type progressRegister struct {
 	engine cluster.Registers
 	name   string
 }
 
 // store records that n seeds were added, and returns the recorded number. Only with anew can that number decrease.
-func (r *farther) store(ctx context.Context, n int64, anew bool) (int64, error) {
+func (r *progressRegister) store(ctx context.Context, n int64, anew bool) (int64, error) {
 	for {
 		b, rev, err := r.engine.Load(ctx, r.name)
 		if err != nil {

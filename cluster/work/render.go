@@ -48,15 +48,15 @@ func maxResources(l *crawler.Limits) crawler.Limit {
 // withBrowser returns settings with which a job that renders pages is valid for nodes that have a browser.
 func withBrowser(c job.Config) job.Config {
 	if c.Crawl.Render.Renders() {
-		c.Crawl.Renderer = cmp.Or[crawler.Renderer](c.Crawl.Renderer, elsewhere{})
+		c.Crawl.Renderer = cmp.Or[crawler.Renderer](c.Crawl.Renderer, remoteRenderers{})
 	}
 	return c
 }
 
-// elsewhere is a placeholder for the renderers of other nodes.
-type elsewhere struct{}
+// remoteRenderers is a placeholder for the renderers of other nodes.
+type remoteRenderers struct{}
 
 // Round implements crawler.Renderer.
-func (elsewhere) Round(context.Context, render.Task) (*render.Result, error) {
+func (remoteRenderers) Round(context.Context, render.Task) (*render.Result, error) {
 	return nil, errors.New("pages are rendered by the nodes of the job")
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// kept is a clock that a gate keeps after its request, because no other gate is known to wait for it. If the gate takes the clock again
+// keptClock is a clock that a gate keeps after its request, because no other gate is known to wait for it. If the gate takes the clock again
 // within a second after the engine stored the hold, it need not ask the engine; later, it releases the clock and takes it again in one
 // step. For other gates the clock is held: they wait in the queue, and get it after the next store.
-type kept struct {
+type keptClock struct {
 	*turn
 	key  string
 	done func(*clock)
@@ -42,7 +42,7 @@ func (k *Clocks) keep(x *turn, owed politeness.Owed) bool {
 	defer k.mu.Unlock()
 	for _, key := range x.keys {
 		rests := k.remote(owedAt(key, owed))
-		c := &kept{turn: x, key: key, done: func(c *clock) { c.done(x.id, x.party, ended, rests) }}
+		c := &keptClock{turn: x, key: key, done: func(c *clock) { c.done(x.id, x.claimant, ended, rests) }}
 		c.late = time.AfterFunc(time.Until(until), func() { k.giveBack(c) })
 		k.kept[key] = c
 	}
@@ -52,7 +52,7 @@ func (k *Clocks) keep(x *turn, owed politeness.Owed) bool {
 // again grants t its clocks if its gate has kept all of them, and their hold was stored recently, by both the monotonic clock and the wall
 // clock. Otherwise it releases the kept ones.
 func (k *Clocks) again(t *politeness.Turn, x *turn) bool {
-	var all []*kept
+	var all []*keptClock
 	k.mu.Lock()
 	for _, key := range x.keys {
 		if c := k.kept[key]; c != nil {
@@ -78,7 +78,7 @@ func (k *Clocks) again(t *politeness.Turn, x *turn) bool {
 }
 
 // giveBack releases a clock that is still kept.
-func (k *Clocks) giveBack(c *kept) {
+func (k *Clocks) giveBack(c *keptClock) {
 	k.mu.Lock()
 	still := k.kept[c.key] == c
 	if still {
@@ -92,7 +92,7 @@ func (k *Clocks) giveBack(c *kept) {
 }
 
 // giveBackAll releases the clocks that f selects.
-func (k *Clocks) giveBackAll(f func(c *kept) bool) {
+func (k *Clocks) giveBackAll(f func(c *keptClock) bool) {
 	k.mu.Lock()
 	all := slices.Collect(maps.Values(k.kept))
 	k.mu.Unlock()

@@ -4,8 +4,8 @@ package natsserver
 
 import "syscall"
 
-// roomOn returns the free bytes on the disk of a directory.
-func roomOn(dir string) (bytes int64, known bool) {
+// freeBytes returns the free bytes on the disk of a directory.
+func freeBytes(dir string) (bytes int64, known bool) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {
 		return 0, false

@@ -58,8 +58,8 @@ func share(shards int, rooms []int) int {
 	return shards // the nodes together cannot own all shards
 }
 
-// fellow is another node and the time since when its sign of life has not changed.
-type fellow struct {
+// peer is another node and the time since when its sign of life has not changed.
+type peer struct {
 	sign
 	since time.Time
 }
@@ -101,24 +101,24 @@ func (n *Node) watch(signs map[string]sign) (mine int, err error) {
 	defer n.mu.Unlock()
 	now := time.Now()
 	for name, s := range signs {
-		if f := n.fellow[name]; f.ID != s.ID || f.Beat != s.Beat {
-			n.fellow[name] = fellow{s, now}
+		if f := n.peers[name]; f.ID != s.ID || f.Beat != s.Beat {
+			n.peers[name] = peer{s, now}
 		}
 	}
-	maps.DeleteFunc(n.fellow, func(name string, _ fellow) bool {
+	maps.DeleteFunc(n.peers, func(name string, _ peer) bool {
 		_, lives := signs[name]
 		return name != n.Name && !lives // the node has left the job
 	})
 	maps.DeleteFunc(signs, func(name string, s sign) bool {
-		return name != n.Name && now.Sub(n.fellow[name].since) > 10*n.job.TTL
+		return name != n.Name && now.Sub(n.peers[name].since) > 10*n.job.TTL
 	})
 	if err := n.mine(now, signs[n.Name]); err != nil {
 		return 0, err
 	}
 	signs[n.Name] = sign{ID: n.id, Beat: signs[n.Name].Beat + 1, At: now.UnixMilli(), Clock: n.offset, Orders: n.obeyed, Most: n.MaxShards, Leaves: n.leaves || !n.upgraded, Form: jobForm}
-	n.fellow[n.Name] = fellow{signs[n.Name], now}
+	n.peers[n.Name] = peer{signs[n.Name], now}
 	var rooms []int
-	for name, f := range n.fellow {
+	for name, f := range n.peers {
 		if name != n.Name && now.Sub(f.since) < n.job.TTL {
 			rooms = append(rooms, f.room(&n.job))
 		}
@@ -189,7 +189,7 @@ func (n *Node) mine(now time.Time, s sign) error {
 		n.other = s
 	case n.other.ID != s.ID, n.other.Beat != s.Beat:
 		return ErrName
-	case now.Sub(n.fellow[n.Name].since) >= n.job.TTL/3:
+	case now.Sub(n.peers[n.Name].since) >= n.job.TTL/3:
 		return nil
 	}
 	return errWait
