@@ -14,8 +14,8 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isAlnum(c byte) bool { return isLetter(c) || isDigit(c) }
 
-// lower appends s in lower case to the empty dst. For a name that does not fit it returns one NUL, which equals no name: such a
-// name is longer than any that is looked up.
+// lower appends s in lower case to the empty dst. If s does not fit into dst, lower returns one NUL, which equals no name, because s is
+// longer than all names that are looked up.
 func lower(dst []byte, s string) []byte {
 	if len(s) > cap(dst) {
 		return append(dst, 0)
@@ -30,7 +30,7 @@ func lower(dst []byte, s string) []byte {
 	return dst
 }
 
-// lowered returns s in lower case, and s itself if it is in lower case already.
+// lowered returns s in lower case. If s is in lower case, it returns s itself.
 func lowered(s string) string {
 	for i := range len(s) {
 		if 'A' <= s[i] && s[i] <= 'Z' {
@@ -71,7 +71,7 @@ func trimSpace(s string) string {
 	return s
 }
 
-// trimRef trims the characters that the URL Standard's basic URL parser trims first: C0 controls and blanks.
+// trimRef trims the characters that the URL Standard's basic URL parser trims first: C0 control characters and spaces.
 func trimRef(s string) string {
 	for len(s) > 0 && s[0] <= ' ' {
 		s = s[1:]

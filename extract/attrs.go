@@ -4,15 +4,15 @@ import (
 	"strings"
 )
 
-// attrScan holds the position of one attribute of a tag.
+// attrScan is a reader of a tag's attributes, with the position of the current one.
 type attrScan struct {
 	name, nameEnd   int
 	value, valueEnd int
 	bare            bool // the value has no quotes
 }
 
-// next finds the attribute at or after pos (HTML Standard section 13.2.5.32 and following). It returns the offset
-// after it; if found is false, the offset of the tag's ">", or -1 at the end of the page.
+// next finds the attribute at or after pos (HTML Standard section 13.2.5.32 and following). It returns the offset after the attribute. If
+// found is false, it returns the offset of the tag's ">", or -1 at the end of the page.
 func (a *attrScan) next(page string, pos int) (next int, found bool) {
 	for pos < len(page) && (class[page[pos]]&space != 0 || page[pos] == '/') {
 		pos++
@@ -95,12 +95,12 @@ func (s *Scanner) readAttrs(pos int) int {
 	bare := a.bare && a.valueEnd == pos
 	s.t.closed = slash && !bare
 	if slash && bare {
-		s.departed++ // the tokenizer takes the "/" of a repeated attribute for the tag's
+		s.departed++ // the tokenizer takes the "/" of a repeated attribute for the end of an empty element
 	}
 	return pos + 1
 }
 
-// keep stores an attribute that extraction knows or that Options.DataAttrs names.
+// keep stores an attribute that the collector uses or that Options.DataAttrs names.
 func (s *Scanner) keep(a *attrScan) {
 	name := s.page[a.name:a.nameEnd]
 	if at := attributeNamed(name); at != atOther {
@@ -113,7 +113,7 @@ func (s *Scanner) keep(a *attrScan) {
 	}
 }
 
-// value returns an attribute's value, not yet decoded.
+// value returns the value of an attribute, not decoded.
 func (s *Scanner) value(a *attrScan) value {
 	v := value{s: s.page[a.value:a.valueEnd]}
 	if len(v.s) > s.c.o.MaxAttr {
@@ -128,7 +128,7 @@ func (s *Scanner) value(a *attrScan) value {
 	return v
 }
 
-// resource adds the links to the resources that an HTML element loads.
+// resource adds links for the resources that an HTML element loads.
 func (c *collector) resource(t *startTag) {
 	switch t.el {
 	case elImg, elImage:
@@ -171,7 +171,7 @@ func (c *collector) srcsetAttr(t *startTag, tag string) {
 	}
 }
 
-// srcset adds the candidates of a srcset attribute.
+// srcset adds links for the candidates of a srcset attribute.
 func (c *collector) srcset(t *startTag, tag, name string, v value) {
 	rest := c.str(v)
 	for rest != "" {
@@ -181,7 +181,7 @@ func (c *collector) srcset(t *startTag, tag, name string, v value) {
 	}
 }
 
-// styleAttr adds the references of a style attribute.
+// styleAttr adds links for the references in a style attribute.
 func (c *collector) styleAttr(t *startTag) {
 	if !c.o.Resources {
 		return
@@ -191,8 +191,8 @@ func (c *collector) styleAttr(t *startTag) {
 	}
 }
 
-// cutSrcset cuts the address of the first candidate off a srcset (HTML Standard, "parse a srcset attribute") and
-// returns what follows its descriptors.
+// cutSrcset returns the URL of the first candidate of a srcset (HTML Standard, "parse a srcset attribute"), and the text after the
+// candidate's descriptors.
 func cutSrcset(s string) (ref, rest string) {
 	s = strings.TrimLeft(s, spaces+",")
 	n := strings.IndexAny(s, spaces)

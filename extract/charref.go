@@ -8,11 +8,11 @@ import (
 	"golang.org/x/net/html"
 )
 
-// maxRefName is longer than any named character reference (the longest has 32 bytes after "&").
+// maxRefName is greater than the length of every named character reference; the longest has 32 bytes after "&".
 const maxRefName = 40
 
-// appendDecoded appends s as a browser reads it in text or in an attribute's value: character references are
-// decoded, CR and CRLF become LF, and NUL becomes U+FFFD.
+// appendDecoded appends s as a browser reads text or the value of an attribute: character references are decoded, CR and CRLF become LF,
+// and NUL becomes U+FFFD.
 func appendDecoded(dst []byte, s string, inAttr bool) []byte {
 	for s != "" {
 		n := strings.IndexAny(s, "&\r\x00")
@@ -40,9 +40,9 @@ func appendDecoded(dst []byte, s string, inAttr bool) []byte {
 	return dst
 }
 
-// appendRef appends the character reference at the beginning of s, which begins with "&", or the "&" alone if there
-// is none. It returns how many bytes of s it has consumed. The rules are those of the HTML Standard section
-// 13.2.5.72 and following; the names are those of x/net/html.
+// appendRef appends the character for the reference at the beginning of s, which begins with "&", or "&" if there is no reference. It
+// returns the number of bytes of s that it has consumed. The rules are those of the HTML Standard section 13.2.5.72 and following; the
+// names are those of x/net/html.
 func appendRef(dst []byte, s string, inAttr bool) ([]byte, int) {
 	if len(s) > 1 && s[1] == '#' {
 		return appendNumeric(dst, s)
@@ -68,8 +68,8 @@ func appendRef(dst []byte, s string, inAttr bool) ([]byte, int) {
 	return append(dst, decoded...), n
 }
 
-// whole reports whether decoded comes from a complete name. Otherwise it comes from a known name followed by more
-// letters: old names without semicolon ("&notit;" for "¬it;") are read so in text, but not in an attribute.
+// whole reports whether decoded is the result of a complete name. Otherwise the text begins with a known name and continues with letters:
+// in text, but not in an attribute, old names need no semicolon ("&notit;" stands for "¬it;").
 func whole(decoded string, closed bool) bool {
 	if closed {
 		return decoded == ";" || !strings.HasSuffix(decoded, ";")
@@ -78,7 +78,7 @@ func whole(decoded string, closed bool) bool {
 	return n == len(decoded)
 }
 
-// appendNumeric is like appendRef, for "&#".
+// appendNumeric is like appendRef, for references that begin with "&#".
 func appendNumeric(dst []byte, s string) ([]byte, int) {
 	n, base := len("&#"), 10
 	if n < len(s) && s[n]|0x20 == 'x' {

@@ -2,29 +2,29 @@ package extract
 
 import "strings"
 
-// collector builds a Document from the tags and texts of a page, in their order. The reader of the bytes (the scanner; in tests,
-// the tokenizer of x/net/html) calls start, end, text and raw.
+// collector builds a Document from the tags and texts of a page, in their order. The Scanner (in tests, the tokenizer of x/net/html)
+// calls its methods start, end, text and raw.
 type collector struct {
-	o       Options // with defaults filled in
+	o       Options // options, with defaults set
 	doc     *Document
 	foreign foreign
 	arena   arena
 	scratch []byte
 
-	inert     int  // number of open templates since the outermost one with inert content
+	inert     int  // number of open templates from the outermost one whose content is not shown
 	shadow    int  // number of open templates whose content is shown: declarative shadow roots
-	based     bool // the effective base element was seen
-	titled    bool // the effective title element was seen
-	inTitle   bool // the text of the title comes next
-	refreshed bool // the effective refresh was seen
+	based     bool // the base element that applies was read
+	titled    bool // the title element that applies was read
+	inTitle   bool // the next text is that of the title
+	refreshed bool // the refresh that applies was read
 	svgStyle  bool // inside a style element of SVG, whose content arrives as text
 	styleAt   int  // offset of the style element
 
 	linkText linkText
-	buf      textBuf // any other text
+	buf      textBuf // other text
 }
 
-// reset prepares c for a page whose contents are added to doc.
+// reset prepares c for a page whose links and properties are added to doc.
 func (c *collector) reset(doc *Document) {
 	doc.Base, doc.Title, doc.Canonical, doc.Lang, doc.Dropped = "", "", "", "", 0
 	doc.Metas, doc.Links = doc.Metas[:0], doc.Links[:0]
@@ -43,7 +43,7 @@ func (c *collector) release() {
 	}
 }
 
-// wantsText reports whether text is needed at this position.
+// wantsText reports whether text at this position is used.
 func (c *collector) wantsText() bool { return c.linkText.link >= 0 || c.svgStyle }
 
 // start processes a start tag and reports whether the element's content is raw text.
@@ -66,8 +66,8 @@ func (c *collector) start(t *startTag) (rawText bool) {
 	return rawText
 }
 
-// isRawText reports whether an HTML element's content is read as text. XML has no such elements, but there too
-// their content is not shown as markup.
+// isRawText reports whether an HTML element's content is read as text. XML has no raw text, but the content of these elements is not
+// shown as markup there either.
 func (c *collector) isRawText(t *startTag) bool {
 	switch {
 	case t.el == elNoscript && !c.o.Scripting, t.el == elPlaintext && c.o.XML:
@@ -76,10 +76,10 @@ func (c *collector) isRawText(t *startTag) bool {
 	return t.el.rawText() && !c.empty(t)
 }
 
-// empty reports whether the element is written as empty, which is possible only in XML.
+// empty reports whether the element is written as empty ("<br/>"), which is only possible in XML.
 func (c *collector) empty(t *startTag) bool { return c.o.XML && t.closed }
 
-// startTemplate counts templates: their content is not part of the page, unless it is the shadow root of the
+// startTemplate counts open templates. The content of a template is not part of the page, unless the template is the shadow root of the
 // element around it.
 func (c *collector) startTemplate(t *startTag) {
 	v, _ := t.attr(atShadow)
@@ -94,7 +94,7 @@ func (c *collector) startTemplate(t *startTag) {
 	}
 }
 
-// end processes an end tag; name is as written.
+// end processes an end tag. name is the name as written.
 func (c *collector) end(el element, name string) {
 	if c.foreign.active() {
 		c.foreign.end(name)
@@ -192,7 +192,7 @@ func (c *collector) foreignElement(t *startTag) {
 	}
 }
 
-// tagImage returns the name of an elImage.
+// tagImage returns the name of a tag whose element is elImage.
 func tagImage(t *startTag) string {
 	if len(t.name) == len("feimage") {
 		return "feimage"
@@ -200,8 +200,8 @@ func tagImage(t *startTag) string {
 	return "image"
 }
 
-// svgHref returns the attribute with the reference of an SVG element: href, or else xlink:href (SVG 2,
-// chapter Linking).
+// svgHref returns the attribute that contains the reference of an SVG element: href or, if there is none, xlink:href (SVG 2, chapter
+// Linking).
 func svgHref(t *startTag) (at attribute, name string) {
 	if t.has&(1<<atHref) == 0 {
 		return atXlinkHref, "xlink:href"
@@ -209,7 +209,7 @@ func svgHref(t *startTag) (at attribute, name string) {
 	return atHref, "href"
 }
 
-// anchor adds the link of an a element and opens its text.
+// anchor adds the link of an a element and begins to collect its text.
 func (c *collector) anchor(t *startTag, at attribute, name string) {
 	v, ok := t.attr(at)
 	if !ok {
@@ -231,7 +231,7 @@ func (c *collector) area(t *startTag) {
 	})
 }
 
-// base keeps the first base element with an href; the others have no effect (HTML Standard section 4.2.3).
+// base records the first base element with an href; others have no effect (HTML Standard section 4.2.3).
 func (c *collector) base(t *startTag) {
 	v, ok := t.attr(atHref)
 	if !ok || c.based {
@@ -278,7 +278,7 @@ func (c *collector) meta(t *startTag) {
 	}
 }
 
-// refresh records the first valid refresh: a document has at most one (HTML Standard section 4.2.5.3).
+// refresh records the first valid refresh. A document has at most one (HTML Standard section 4.2.5.3).
 func (c *collector) refresh(t *startTag, content string) {
 	ref, ok := MetaRefresh(content)
 	if !ok {
@@ -301,8 +301,7 @@ func (c *collector) form(t *startTag) {
 	c.simple(t, Form, "form", "action", atAction)
 }
 
-// simple adds the link of one attribute, unless it is empty or, for a resource, refers to something in the page
-// itself.
+// simple adds the link in one attribute, unless the link is empty, or is a resource and part of the page itself.
 func (c *collector) simple(t *startTag, k Kind, tag, name string, at attribute) {
 	v, ok := t.attr(at)
 	if !ok {
@@ -325,10 +324,10 @@ func (c *collector) addRef(ref string, k Kind, tag, name string, t *startTag) {
 	c.add(l)
 }
 
-// inPage reports whether a resource's reference needs no request.
+// inPage reports whether a resource can be loaded without a request.
 func inPage(ref string) bool { return ref[0] == '#' || hasPrefixFold(ref, "data:") }
 
-// dataAttrs adds the links of the attributes in Options.DataAttrs.
+// dataAttrs adds the links in the attributes that Options.DataAttrs names.
 func (c *collector) dataAttrs(t *startTag) {
 	for i, v := range t.data {
 		if v.set && !v.big {
@@ -340,7 +339,7 @@ func (c *collector) dataAttrs(t *startTag) {
 // tagName returns the tag's name in lower case.
 func tagName(t *startTag) string { return strings.ReplaceAll(lowered(t.name), "\x00", "\ufffd") }
 
-// add keeps a link unless there are too many.
+// add adds a link, unless there are too many.
 func (c *collector) add(l Link) bool {
 	if len(c.doc.Links) >= c.o.MaxLinks {
 		c.doc.Dropped++
@@ -374,7 +373,7 @@ func (c *collector) mediaType(t *startTag) string {
 	return trimSpace(c.str(v))
 }
 
-// str returns an attribute's value, decoded.
+// str returns the value of an attribute, decoded.
 func (c *collector) str(v value) string {
 	if !v.raw {
 		return v.s

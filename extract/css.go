@@ -5,24 +5,24 @@ import (
 	"unicode/utf8"
 )
 
-// cssScanner finds the references of a stylesheet or a style attribute one by one, by the tokens of CSS Syntax
-// Module Level 3 section 4.
+// cssScanner finds the references of a stylesheet or a style attribute one after the other. It reads the tokens of CSS Syntax Module
+// Level 3 section 4.
 type cssScanner struct {
 	s       string
 	pos     int
-	imports bool // an @import is still allowed: no block was opened (CSS Cascade Level 5 section 2)
+	imports bool // @import is still allowed: no block has begun (CSS Cascade Level 5 section 2)
 
 	ref      string // the reference that was found
-	escaped  bool   // it contains escapes
+	escaped  bool   // the reference contains escapes
 	isImport bool
-	start    int // offset of its token
+	start    int // offset of the reference's token
 	at       int // offset of the reference, without its quotes
 
-	atImport bool // after "@import", before its address
-	muted    bool // inside a rule in which a url() is only a name
+	atImport bool // the position is after "@import" and before its URL
+	muted    bool // the position is in a rule in which url() is only a name
 }
 
-// next finds the next reference.
+// next finds the next reference. It returns false if there is none.
 func (c *cssScanner) next() bool {
 	for c.pos < len(c.s) {
 		c.start = c.pos
@@ -53,7 +53,7 @@ func (c *cssScanner) next() bool {
 	return false
 }
 
-// found completes a reference.
+// found completes the reference that was found, and returns true.
 func (c *cssScanner) found() bool {
 	c.isImport = c.atImport
 	c.atImport = false
@@ -85,7 +85,7 @@ func (c *cssScanner) atRule(name string) {
 	c.muted = equalFold(name, "namespace") || equalFold(name, "document") || equalFold(name, "-moz-document")
 }
 
-// word reads a name and reports whether it is a url() that contains a reference.
+// word reads a name and reports whether it is that of a url() that contains a reference.
 func (c *cssScanner) word() bool {
 	name := c.name()
 	if c.pos >= len(c.s) || c.s[c.pos] != '(' || !equalFold(name, "url") {
@@ -103,7 +103,7 @@ func (c *cssScanner) word() bool {
 	return found && !c.muted
 }
 
-// maxCSSName is longer than any name that is looked up, even if each of its letters is an escape.
+// maxCSSName is greater than the length of all names that are looked up, even if each of their letters is an escape.
 const maxCSSName = 128
 
 // name reads a name and returns it without escapes.
@@ -133,7 +133,7 @@ func (c *cssScanner) blanks() {
 	}
 }
 
-// quoted reads a string and reports whether it is valid: it ends with its quote or with the sheet.
+// quoted reads a string and reports whether it is valid: its quote closes it, or the end of the stylesheet does.
 func (c *cssScanner) quoted() bool {
 	quote := c.s[c.pos]
 	c.pos++
@@ -159,7 +159,7 @@ func (c *cssScanner) quoted() bool {
 	return true
 }
 
-// bare reads the rest of a url() without quotes and reports whether it is valid.
+// bare reads the rest of a url() without quotes, and reports whether it is valid.
 func (c *cssScanner) bare() bool {
 	start, end := c.pos, -1
 	c.escaped = false
@@ -193,7 +193,7 @@ func (c *cssScanner) bare() bool {
 
 func isNewline(c byte) bool { return c == '\n' || c == '\r' || c == '\f' }
 
-// isNameByte reports whether a name may contain c; a backslash begins an escape.
+// isNameByte reports whether c may be part of a name. A backslash may, because it begins an escape.
 func isNameByte(c byte) bool {
 	return isAlnum(c) || c == '-' || c == '_' || c == '\\' || c == 0 || c >= utf8.RuneSelf
 }
@@ -239,7 +239,7 @@ func appendCSSUnescaped(dst []byte, s string) []byte {
 	return dst
 }
 
-// appendCSSEscape appends the character that one escape, without its backslash, stands for.
+// appendCSSEscape appends the character for which an escape stands. s is the escape without its backslash.
 func appendCSSEscape(dst []byte, s string) []byte {
 	if s == "" || isNewline(s[0]) {
 		return dst
@@ -260,9 +260,9 @@ func appendCSSEscape(dst []byte, s string) []byte {
 	return utf8.AppendRune(dst, rune(x))
 }
 
-// CSS finds the references of a stylesheet: url() and @import. Its links have the kinds Style and Import, and no
-// tag. A url() that is only a name and loads nothing, as in @namespace, does not count. At most 10,000 links are
-// kept; the others are counted in Dropped.
+// CSS finds the references of a stylesheet: url() and @import. Its links have the kinds Style and Import, and no tag. A url() that is
+// only a name, as in @namespace, is left out, because it loads nothing. At most 10,000 links are kept; further links are counted in
+// Dropped.
 func CSS(body []byte) *Document {
 	d := new(Document)
 	c := collector{o: Options{}.resolved()}
@@ -271,14 +271,14 @@ func CSS(body []byte) *Document {
 	return d
 }
 
-// cssPlace describes where CSS was found: whether it is a stylesheet, and which names its links get.
+// cssPlace describes where CSS was found: whether it is a stylesheet, and with which names its links are stored.
 type cssPlace struct {
 	tag, attr string
 	sheet     bool // @import is valid
-	offset    int  // offset of the links, unless they have their own
+	offset    int  // offset of the links, unless each has its own
 }
 
-// css adds the references in s.
+// css adds the references in s as links.
 func (c *collector) css(s string, p cssPlace) {
 	sc := cssScanner{s: s, imports: p.sheet}
 	for sc.next() {
@@ -302,8 +302,8 @@ func (c *collector) css(s string, p cssPlace) {
 	}
 }
 
-// CSSReferences calls f with each reference of a stylesheet, or of a style attribute if sheet is false: the reference without
-// escapes, and its range in s without quotes. The references are the links of [CSS], and fragments.
+// CSSReferences calls f with each reference of a stylesheet, or of a style attribute if sheet is false: ref is the reference without
+// escapes; from and to are its range in s, without quotes. The references are the links that [CSS] finds, and fragments.
 func CSSReferences(s string, sheet bool, f func(ref string, from, to int)) {
 	sc := cssScanner{s: s, imports: sheet}
 	for sc.next() {

@@ -39,23 +39,23 @@ type feed struct {
 	x      *xmlReader
 	doc    *Document
 	root   string // name of the root element
-	prefix string // namespace prefix of the innermost feed, channel or entry
-	skip   string // inside this element, whose title and links are not the feed's
+	prefix string // namespace prefix of the innermost open feed, channel or entry
+	skip   string // name of the open element whose title and links are not those of the feed; "" if there is none
 
-	field  string // the element whose text is collected
-	at     int    // its offset
+	field  string // name of the element whose text is being collected
+	at     int    // offset of that element
 	text   []byte
-	attrOK bool // a guid is an address
+	attrOK bool // the guid is a URL
 
 	inEntry bool
-	first   int    // index of the entry's first link
-	base    string // the entry's xml:base
+	first   int    // index of the first link of the entry
+	base    string // xml:base of the entry
 	title   string
 	date    string
 	linked  bool // the entry has a link
 	guid    Link
 
-	// For a sitemap: the last entry that ended, and whether it is new.
+	// For a sitemap: the last entry that was read, and whether it has not been returned yet.
 	entry SitemapEntry
 	ended bool
 }
@@ -140,7 +140,7 @@ func (f *feed) start(t xmlToken) {
 	}
 }
 
-// core processes an element of the format itself, as opposed to one of an extension.
+// core processes an element of the feed format itself, not of an extension.
 func (f *feed) core(t xmlToken, name string) {
 	switch name {
 	case "image", "source", "textinput", "textInput", "author":
@@ -174,7 +174,7 @@ func (f *feed) end(name string) {
 	}
 }
 
-// endField stores the collected text.
+// endField stores the text that was collected for an element.
 func (f *feed) endField() {
 	name := f.field
 	f.field = ""
@@ -264,13 +264,13 @@ func (f *feed) beginEntry(t xmlToken) {
 	f.newEntry()
 }
 
-// newEntry resets the state for the next entry.
+// newEntry resets the state at the beginning of an entry.
 func (f *feed) newEntry() {
 	f.first = len(f.doc.Links)
 	f.title, f.date, f.linked, f.guid, f.skip = "", "", false, Link{}, ""
 }
 
-// endEntry sets the entry's title as text of its links.
+// endEntry sets the entry's title as the text of its links.
 func (f *feed) endEntry() {
 	if !f.inEntry {
 		return
@@ -301,8 +301,8 @@ func (f *feed) add(l Link) {
 	f.doc.Links = append(f.doc.Links, l)
 }
 
-// resolve returns ref resolved against base (RFC 3986 section 5.2), or ref itself if there is no base or one of
-// them cannot be parsed. A base without host yields a reference without host.
+// resolve returns ref resolved against base (RFC 3986 section 5.2), or ref itself if there is no base or one of them cannot be parsed. If
+// base has no host, the result has none.
 func resolve(base, ref string) string {
 	if base == "" {
 		return ref

@@ -1,15 +1,14 @@
 package extract
 
-// foreign tracks whether the parser is inside SVG or MathML, where title, style and script are markup and CDATA
-// sections are text (HTML Standard sections 13.2.6.5 and 13.2.5.42). It keeps the svg and math elements and the
-// integration points between them, not every element, which is exact for documents whose elements are closed in
-// order.
+// foreign tracks whether the parser is inside SVG or MathML, where title, style and script are markup and CDATA sections are text (HTML
+// Standard sections 13.2.6.5 and 13.2.5.42). It records only the open svg and math elements and the integration points between them. The
+// result is exact for documents whose elements are closed in order.
 type foreign struct {
 	stack []place
 	html  bool // the innermost integration point contains an HTML element
 }
 
-// place is an entry of the stack: a root of foreign content, or an integration point, where HTML resumes.
+// place is an element of the stack: a root of foreign content, or an integration point, in which HTML content is allowed.
 type place uint8
 
 const (
@@ -26,7 +25,7 @@ const (
 	inMtext
 )
 
-// maxForeign bounds the stack: x/net/html builds no tree deeper than 512 elements.
+// maxForeign limits the stack. x/net/html builds no tree deeper than 512 elements.
 const maxForeign = 512
 
 // active reports whether any SVG or MathML element is open.
@@ -37,7 +36,7 @@ func (f *foreign) content() bool {
 	return len(f.stack) > 0 && f.stack[len(f.stack)-1] <= inMath
 }
 
-// cdata reports whether a CDATA section is text here.
+// cdata reports whether a CDATA section is text at this position.
 func (f *foreign) cdata() bool { return len(f.stack) > 0 && (f.content() || !f.html) }
 
 func (f *foreign) reset() { f.stack = f.stack[:0] }
@@ -49,7 +48,7 @@ func (f *foreign) push(p place) {
 	f.html = false
 }
 
-// pop closes the innermost p and everything inside it, if p is open.
+// pop closes the innermost p and all elements inside it, if p is open.
 func (f *foreign) pop(p place) {
 	for i := len(f.stack) - 1; i >= 0; i-- {
 		if f.stack[i] == p {
@@ -60,7 +59,7 @@ func (f *foreign) pop(p place) {
 	}
 }
 
-// breakOut leaves foreign content for the HTML around it.
+// breakOut closes foreign content up to the HTML around it.
 func (f *foreign) breakOut() {
 	for f.content() {
 		f.stack = f.stack[:len(f.stack)-1]
@@ -68,7 +67,7 @@ func (f *foreign) breakOut() {
 	f.html = true
 }
 
-// start processes a start tag and reports whether it creates an HTML element.
+// start processes a start tag and reports whether it begins an HTML element.
 func (f *foreign) start(t *startTag) (isHTML bool) {
 	if f.content() && breaksOut(t) {
 		f.breakOut()

@@ -2,10 +2,10 @@ package extract
 
 import "strings"
 
-// HTML reads a page: UTF-8 text, of a document of type text/html or, with Options.XML, application/xhtml+xml. It never fails;
-// comments, scripts, raw text and templates yield nothing. In text/html it finds the tags that the tokenizer of
-// golang.org/x/net/html finds, and those of the HTML Standard where the two differ. The result shares no memory with body, but its
-// strings may share one copy of it: use [strings.Clone] for strings that outlive the Document.
+// HTML reads a page: UTF-8 text, of a document of type text/html or, with Options.XML, application/xhtml+xml. It never fails, and ignores
+// comments, scripts, raw text and templates. In text/html it finds the tags that the tokenizer of golang.org/x/net/html finds; where that
+// differs from the HTML Standard, it follows the Standard. The result shares no memory with body, but its strings may share one copy of
+// it: use [strings.Clone] for strings that outlive the Document.
 func HTML(body []byte, o Options) *Document {
 	doc := &Document{Links: make([]Link, 0, min(len(body)/512, 128))}
 	s := NewScanner(o)
@@ -13,8 +13,8 @@ func HTML(body []byte, o Options) *Document {
 	return doc
 }
 
-// Scanner reads pages as HTML does and reuses its memory: after a few pages it hardly allocates any more, only once per kilobyte of
-// values that must be decoded. It is not safe for concurrent use; a pool of Scanners is.
+// Scanner reads pages as HTML does and reuses its memory: after a few pages it allocates only once per kilobyte of values that must be
+// decoded. It is not safe for concurrent use; programs can use a pool of Scanners.
 type Scanner struct {
 	page string
 	c    collector
@@ -22,9 +22,9 @@ type Scanner struct {
 	doc  Document
 	used int // maximum number of links of a Document since the last Reset
 
-	attrs    [elements]bool // read the attributes of these elements
-	all      bool           // read the attributes of unknown elements, too
-	departed int            // number of places where the tokenizer of x/net/html deviates from the Standard
+	attrs    [elements]bool // elements whose attributes are read
+	all      bool           // attributes of unknown elements are read, too
+	departed int            // number of places at which the tokenizer of x/net/html deviates from the Standard
 	none     missing        // only for XML
 }
 
@@ -40,8 +40,8 @@ func NewScanner(o Options) *Scanner {
 	return s
 }
 
-// Scan reads a page. The Document is valid until the next call of Scan or Reset. Its strings are parts of page or of
-// the Scanner's memory, and stay valid.
+// Scan reads a page. The Document is valid until the next call of Scan or Reset. Its strings are parts of page or of the Scanner's
+// memory, and remain valid.
 func (s *Scanner) Scan(page string) *Document {
 	s.own(page)
 	return &s.doc
@@ -53,7 +53,7 @@ func (s *Scanner) own(page string) {
 	s.used = max(s.used, len(s.doc.Links))
 }
 
-// Reset drops the references to the last page and its Document, so that a Scanner in a pool retains neither.
+// Reset drops the references to the last page and its Document, so that a Scanner in a pool does not keep them in memory.
 func (s *Scanner) Reset() {
 	clear(s.doc.Links[:s.used])
 	s.used = 0
@@ -72,9 +72,8 @@ func (s *Scanner) scan(page string, doc *Document) {
 	s.c.endText()
 }
 
-// MetaRefresh parses the content of a meta refresh, or of a Refresh header field, as a browser does (HTML Standard
-// section 4.2.5.3, shared declarative refresh steps). ok reports whether it is valid; ref is "" if it reloads the
-// document itself.
+// MetaRefresh parses the content of a meta refresh, or of a Refresh header field, as a browser does (HTML Standard section 4.2.5.3,
+// shared declarative refresh steps). ok reports whether content is valid. ref is "" if it reloads the document itself.
 func MetaRefresh(content string) (ref string, ok bool) {
 	s := strings.TrimLeft(content, spaces)
 	rest := strings.TrimLeft(s, "0123456789")

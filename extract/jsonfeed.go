@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// jsonFeed is the state of reading a JSON Feed (jsonfeed.org, version 1.1). It keeps one item at a time.
+// jsonFeed is the state of reading a JSON Feed (jsonfeed.org, version 1.1). It has the data of one item at a time.
 type jsonFeed struct {
 	feed
 	in    jsonReader
-	known bool // the version is one of JSON Feed
+	known bool // the version is that of a JSON Feed
 }
 
 func readJSONFeed(body []byte) *Document {
@@ -101,7 +101,7 @@ func (f *jsonFeed) attachment(t json.Token) {
 	f.add(l)
 }
 
-// link adds the link in a member, and reports whether there is one.
+// link adds a link for the URL in a member, and reports whether there is one.
 func (f *jsonFeed) link(key string, k Kind, rel Rel) bool {
 	text, at := f.in.text()
 	ref := trimRef(text)
@@ -121,7 +121,7 @@ type jsonReader struct {
 
 var errJSONDepth = errors.New("extract: JSON is nested too deeply")
 
-// maxJSONDepth bounds the memory of the Decoder for open arrays and objects.
+// maxJSONDepth limits the depth of arrays and objects, for which the Decoder needs memory.
 const maxJSONDepth = 100
 
 func newJSONReader(body []byte) jsonReader {
@@ -148,7 +148,7 @@ func (r *jsonReader) members(t json.Token, take func(key string)) {
 	for {
 		key, ok := r.token().(string)
 		if !ok {
-			return // the end of the object, or an error
+			return // end of the object, or an error
 		}
 		take(key)
 	}

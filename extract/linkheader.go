@@ -23,7 +23,7 @@ func LinkHeader(values []string) []Link {
 
 const maxHeaderLinks = 1_000
 
-// cutLinkValue reads the first link of a field value and returns the remainder.
+// cutLinkValue reads the first link of a field value and returns the text after it.
 func cutLinkValue(s string) (l Link, rest string, ok bool) {
 	s = strings.TrimLeft(s, " \t,")
 	if s == "" || s[0] != '<' {
@@ -40,13 +40,13 @@ func cutLinkValue(s string) (l Link, rest string, ok bool) {
 	return l, rest, l.Ref != "" && l.Rel != 0 && !p.anchored
 }
 
-// linkParams are the link parameters that are used; the first of each name counts.
+// linkParams holds those parameters of a link that are used. The first one of each name applies.
 type linkParams struct {
 	rel, mediaType, title string
 	hasRel, anchored      bool
 }
 
-// read reads the parameters at the beginning of s and returns what follows the comma after them.
+// read reads the parameters at the beginning of s and returns the text after the comma that ends them.
 func (p *linkParams) read(s string) string {
 	for {
 		s = strings.TrimLeft(s, " \t")
@@ -79,7 +79,7 @@ func (p *linkParams) set(name, val string) {
 	}
 }
 
-// cutParam cuts "name=value" or "name" off s; the value may be quoted.
+// cutParam reads "name=value" or "name" at the beginning of s. The value may be quoted.
 func cutParam(s string) (name, val, rest string) {
 	n := strings.IndexAny(s, " \t=;,")
 	if n < 0 {
@@ -101,7 +101,7 @@ func cutParam(s string) (name, val, rest string) {
 	return name, strings.TrimRight(s[:n], " \t"), s[n:]
 }
 
-// cutQuoted cuts a quoted-string (RFC 9110 section 5.6.4) off s, which begins with its quote.
+// cutQuoted reads a quoted-string (RFC 9110 section 5.6.4) at the beginning of s, which is its opening quotation mark.
 func cutQuoted(s string) (val, rest string) {
 	var b []byte
 	for i := 1; i < len(s); i++ {

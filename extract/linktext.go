@@ -2,18 +2,18 @@ package extract
 
 // linkText collects the text of a link.
 type linkText struct {
-	link  int     // index of the link, -1 if none is open
+	link  int     // index of the link; -1 if no link is open
 	first value   // first non-blank piece of the text
-	more  bool    // there are more pieces; they are in join, with the first
-	gap   bool    // white space followed the last piece
-	join  textBuf // the pieces, if there are several
+	more  bool    // there are further pieces; join contains all of them
+	gap   bool    // white space follows the last piece
+	join  textBuf // the joined pieces, if there are several
 }
 
 // open begins the text of a link.
 func (t *linkText) open(link int) { t.link, t.first, t.more, t.gap = link, value{}, false, false }
 
-// add collects a piece of the text. A single piece, which is the common case, is kept as it is; from the second on
-// the pieces are joined.
+// add collects a piece of the text. The first piece is kept as it is, because most links have only one. When there are more, they are
+// joined.
 func (t *linkText) add(v value) {
 	if t.more && t.join.full() {
 		return
@@ -64,7 +64,7 @@ func (c *collector) endText() {
 	l.Text = c.collapse(t.first, maxText)
 }
 
-// collapse returns v with white space collapsed, cut to limit bytes.
+// collapse returns the text of v with white space collapsed, cut to limit bytes.
 func (c *collector) collapse(v value, limit int) string {
 	if s, ok := plainText(v, limit); ok {
 		return s
@@ -74,7 +74,7 @@ func (c *collector) collapse(v value, limit int) string {
 	return c.arena.add(c.buf.text())
 }
 
-// textString returns text with its references decoded.
+// textString returns the text of v with references decoded.
 func (c *collector) textString(v value) string {
 	if !v.raw {
 		return v.s

@@ -1,6 +1,6 @@
 package extract
 
-// element is the name of an element that extraction knows.
+// element identifies an element name that the package uses.
 type element uint8
 
 const (
@@ -8,14 +8,14 @@ const (
 	elA
 	elArea
 	elAudio
-	elBackground // body and the parts of a table: only their background attribute matters
+	elBackground // body and the parts of a table, of which only the background attribute is used
 	elBase
 	elEmbed
 	elForm
 	elFrame
 	elHTML
 	elIframe
-	elImage // of SVG; in HTML another name for img
+	elImage // image of SVG; in HTML another name for img
 	elImg
 	elInput
 	elLink
@@ -123,7 +123,7 @@ func elementNamed(name string) element {
 	return elementOf(string(lower(buf[:0], name)))
 }
 
-// maxName is at least as long as any name that is looked up.
+// maxName is at least the length of every name that is looked up.
 const maxName = 16
 
 // lowerCase reports whether s has no upper case letters.
@@ -136,7 +136,7 @@ func lowerCase(s string) bool {
 	return true
 }
 
-// navigates reports whether the element's attributes matter even without Options.Resources.
+// navigates reports whether the element's attributes are used even without Options.Resources.
 func (e element) navigates() bool {
 	switch e {
 	case elA, elArea, elBase, elForm, elFrame, elHTML, elIframe, elLink, elMath, elMeta, elSVG, elTemplate:
@@ -155,7 +155,7 @@ func (e element) rawText() bool {
 	return false
 }
 
-// attribute is the name of an attribute that extraction knows.
+// attribute identifies an attribute name that the package uses.
 type attribute uint8
 
 const (
@@ -182,7 +182,7 @@ const (
 	atStyle
 	atType
 	atXlinkHref
-	atOther // also the number of attributes
+	atOther // any other name; also the number of attributes
 )
 
 // attributeOf looks up an attribute by its name in lower case.

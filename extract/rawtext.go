@@ -2,7 +2,7 @@ package extract
 
 import "strings"
 
-// rawText reads the content of an element that is text up to its end tag. It leaves the end tag to be read next.
+// rawText reads the content of an element that is text up to its end tag. It returns the offset of the end tag.
 func (s *Scanner) rawText(el element, name string, pos int) int {
 	end := len(s.page)
 	switch {
@@ -34,7 +34,7 @@ func rawEnd(page string, pos int, name string) int {
 	}
 }
 
-// isEndTag reports whether an end tag of name begins at pos, after a "<".
+// isEndTag reports whether an end tag of name begins at pos, which is after a "<".
 func isEndTag(page string, pos int, name string) bool {
 	return pos < len(page) && page[pos] == '/' && isTagName(page, pos+1, name)
 }
@@ -45,7 +45,7 @@ func isTagName(page string, pos int, name string) bool {
 	return end < len(page) && class[page[end]]&endsName != 0 && sameFold(page[pos:end], name)
 }
 
-// sameFold reports whether two strings of equal length differ at most in the case of ASCII letters.
+// sameFold reports whether two strings of equal length are equal apart from the case of ASCII letters.
 func sameFold(a, b string) bool {
 	for i := range len(a) {
 		if a[i] != b[i] && (a[i]|0x20 != b[i]|0x20 || !isLetter(a[i])) {
@@ -78,8 +78,8 @@ func (s *Scanner) scriptEnd(pos int) int {
 	return len(page)
 }
 
-// escapedScript reads a script from the dashes of its "<!--". It returns the offset after "-->", or that of the end
-// tag if it comes first.
+// escapedScript reads a script from the dashes of its "<!--" on. It returns the offset after "-->", or the offset of the end tag if that
+// comes first.
 func (s *Scanner) escapedScript(pos int) (next, end int) {
 	page, double := s.page, false
 	for pos < len(page) {
@@ -105,7 +105,7 @@ func (s *Scanner) escapedScript(pos int) (next, end int) {
 		case !double && isTagName(page, pos, "script"):
 			double = true
 		case !double && pos < len(page) && page[pos] != '/' && !isLetter(page[pos]):
-			s.departed++ // here the tokenizer ends the escaped part
+			s.departed++ // the tokenizer of x/net/html ends the escaped part here
 		}
 	}
 	return 0, len(page)

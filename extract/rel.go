@@ -5,8 +5,7 @@ import "strings"
 // Rel is a set of link types of a rel attribute.
 type Rel uint32
 
-// The link types on which a crawler acts (HTML Standard section 4.6.7; ugc and sponsored as search engines use
-// them).
+// The link types that a crawler uses (HTML Standard section 4.6.7; ugc and sponsored as search engines define them).
 const (
 	NoFollow Rel = 1 << iota
 	UGC
@@ -14,17 +13,17 @@ const (
 	Canonical
 	Alternate
 	Next
-	Prev // also under its old name, previous
+	Prev // prev, or its old name previous
 	Stylesheet
 	Icon
-	Other // any other word
+	Other // any other link type
 	Preload
 	ModulePreload
 	Prefetch
-	Preconnect // also dns-prefetch
+	Preconnect // preconnect or dns-prefetch
 	Manifest
 	Search
-	Self // of a feed
+	Self // self, of a feed
 	License
 )
 
@@ -51,7 +50,7 @@ func parseRel(value string) Rel {
 	return r
 }
 
-// relWord returns the set of one link type.
+// relWord returns the Rel of one link type.
 func relWord(word string) Rel {
 	var buf [16]byte
 	switch string(lower(buf[:0], word)) {
@@ -93,7 +92,7 @@ func relWord(word string) Rel {
 	return Other
 }
 
-// String returns the names of the link types, separated by blanks.
+// String returns the names of the link types, separated by spaces.
 func (r Rel) String() string {
 	var names []string
 	for i, name := range relNames {

@@ -2,8 +2,8 @@ package extract
 
 import "strings"
 
-// run reads the page tag by tag (HTML Standard section 13.2.5). Everything between tags is text, including a "<"
-// that begins no tag.
+// run reads the page tag by tag (HTML Standard section 13.2.5). Everything between tags is text, including a "<" that does not begin a
+// tag.
 func (s *Scanner) run() {
 	page := s.page
 	text := 0
@@ -35,17 +35,17 @@ func (s *Scanner) run() {
 	}
 }
 
-// text passes on the text between two offsets.
+// text passes the text between two offsets to the collector.
 func (s *Scanner) text(from, to int) {
 	if from < to && s.c.wantsText() {
 		s.c.text(value{s: s.page[from:to], raw: true})
 	}
 }
 
-// Each method below reads what begins at an offset and returns the offset after it, or -1 at the end of the page,
-// where an unfinished tag is dropped.
+// The following methods read an item that begins at an offset and return the offset after it. At the end of the page they return -1, and
+// an incomplete tag is dropped.
 
-// declaration reads a comment, a doctype, a CDATA section, or what a browser takes for a comment.
+// declaration reads a comment, a doctype, a CDATA section, or text that a browser treats as a comment.
 func (s *Scanner) declaration(lt int) int {
 	if strings.HasPrefix(s.page[lt:], "<!--") {
 		return commentEnd(s.page, lt+len("<!--"))
@@ -154,13 +154,13 @@ func nameEnd(page string, pos int) int {
 // Classes of bytes, for the loops of the scanner.
 const (
 	space     = 1 << iota // ASCII white space
-	endsName              // of a tag
-	endsKey               // of an attribute's name
-	endsValue             // of an attribute's value without quotes
-	encoded               // a value that contains it must be decoded
+	endsName              // ends the name of a tag
+	endsKey               // ends the name of an attribute
+	endsValue             // ends the value of an attribute without quotes
+	encoded               // occurs only in values that must be decoded
 )
 
-// class has the classes of every byte.
+// class has the classes of each byte.
 var class = [256]uint8{
 	' ': space | endsName | endsKey | endsValue, '\t': space | endsName | endsKey | endsValue,
 	'\n': space | endsName | endsKey | endsValue, '\f': space | endsName | endsKey | endsValue,
@@ -169,23 +169,23 @@ var class = [256]uint8{
 	'&': encoded, 0: encoded,
 }
 
-// startTag is one start tag, as far as the collector needs it.
+// startTag holds those parts of a start tag that the collector uses.
 type startTag struct {
 	el     element
-	name   string // as written, in any case
+	name   string // name as written
 	offset int
-	closed bool // written with "/>"
+	closed bool // the tag ends in "/>"
 	has    uint32
 	vals   [atOther]value
-	data   []value // of Options.DataAttrs, by index
+	data   []value // values of Options.DataAttrs, by index
 }
 
 // value is an attribute's value or a piece of text.
 type value struct {
 	s   string
-	raw bool // as written: references, NUL and CR not yet decoded
+	raw bool // the value is as written: references, NUL and CR are not decoded
 	set bool // in startTag.data: the attribute is present
-	big bool // longer than Options.MaxAttr
+	big bool // the value is longer than Options.MaxAttr
 }
 
 // reset prepares t for the next tag.
@@ -194,7 +194,7 @@ func (t *startTag) reset() {
 	clear(t.data)
 }
 
-// put stores the value of a known attribute; the first of each name counts (HTML Standard section 13.2.5.33).
+// put stores the value of a known attribute. The first attribute of each name applies (HTML Standard section 13.2.5.33).
 func (t *startTag) put(a attribute, v value) {
 	if t.has&(1<<a) == 0 {
 		t.has |= 1 << a
@@ -218,7 +218,7 @@ func (t *startTag) attr(a attribute) (value, bool) {
 	return t.vals[a], true
 }
 
-// decoded returns a copy of an attribute's value as a string, for the few that are compared outside a collector.
+// decoded returns a copy of the value as a string, for the few values that are compared outside a collector.
 func (v value) decoded() string {
 	if !v.raw {
 		return v.s

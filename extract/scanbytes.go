@@ -5,10 +5,9 @@ import (
 	"unsafe"
 )
 
-// ScanBytes is like Scan, for a buffer that its owner will reuse: no string of the Document is part of page, which
-// may be overwritten as soon as ScanBytes returns. It makes one allocation for all strings, a tenth of the size of
-// most pages, instead of copying the page. The strings share it: use [strings.Clone] for what outlives the
-// Document.
+// ScanBytes is like Scan, for a buffer that its owner will reuse: no string of the Document is part of page, which may be overwritten as
+// soon as ScanBytes returns. It does not copy the page, but makes one allocation for all strings, which for most pages has a tenth of the
+// page's size. The strings share this memory: use [strings.Clone] for strings that outlive the Document.
 func (s *Scanner) ScanBytes(page []byte) *Document {
 	s.own(unsafe.String(unsafe.SliceData(page), len(page)))
 	m := mover{page: page}
@@ -19,7 +18,7 @@ func (s *Scanner) ScanBytes(page []byte) *Document {
 	return &s.doc
 }
 
-// leave drops all references to the bytes of the page.
+// leave drops all references to the memory of the page.
 func (s *Scanner) leave() {
 	s.page = ""
 	s.t = startTag{data: s.t.data}
@@ -34,7 +33,7 @@ type mover struct {
 	to   strings.Builder
 }
 
-// each calls f for every string of d that can be part of its page.
+// each calls f for every string of d that may be part of the page.
 func (m *mover) each(d *Document, f func(*string)) {
 	f(&d.Base)
 	f(&d.Title)
@@ -54,8 +53,7 @@ func (m *mover) each(d *Document, f func(*string)) {
 	}
 }
 
-// within reports whether s is part of the page. Names of tags are constants of the program, and decoded text has
-// separate memory.
+// within reports whether s is part of the page. Names of tags are constants of the program, and decoded text is in other memory.
 func (m *mover) within(s string) bool {
 	if s == "" || len(m.page) == 0 {
 		return false

@@ -9,31 +9,31 @@ import (
 	"time"
 )
 
-// SitemapOptions limit how much of a sitemap is read. The zero value is the protocol's limits (sitemaps.org,
-// "Sitemap file guidelines").
+// SitemapOptions limit the part of a sitemap that is read. The zero value has the limits of the protocol (sitemaps.org, "Sitemap file
+// guidelines").
 type SitemapOptions struct {
-	MaxEntries int   // 0 means 50,000
-	MaxBytes   int64 // after decompression; 0 means 50 MiB
+	MaxEntries int   // entries; 0 means 50,000
+	MaxBytes   int64 // bytes after decompression; 0 means 50 MiB
 }
 
 const (
 	defaultEntries = 50_000
 	defaultBytes   = 50 << 20
-	maxLoc         = 8 << 10 // bytes of an address; longer ones are skipped
-	maxField       = 64      // bytes of any other field
+	maxLoc         = 8 << 10 // maximum length of a URL in bytes; longer ones are skipped
+	maxField       = 64      // maximum length of any other field in bytes
 )
 
-// SitemapEntry is one address of a sitemap or of a sitemap index.
+// SitemapEntry is one entry of a sitemap or of a sitemap index.
 type SitemapEntry struct {
-	Loc        string  // as written, without the blanks around it
+	Loc        string  // URL as written, without the spaces around it
 	LastMod    string  // as written; see Modified
-	ChangeFreq string  // as written, "" if missing
+	ChangeFreq string  // as written; "" if missing
 	Priority   float64 // 0 to 1; 0.5 if missing
-	Sitemap    bool    // it is the address of another sitemap
+	Sitemap    bool    // the URL is that of another sitemap
 }
 
-// Modified returns LastMod as a time, if it is a date of the W3C profile of ISO 8601 (sitemaps.org), possibly the
-// year alone, or one of RSS (RFC 822). A date without time zone is taken as UTC.
+// Modified returns LastMod as a time. ok is true if it is a date of the W3C profile of ISO 8601 (sitemaps.org), which may be only a year,
+// or of RSS (RFC 822). A date without time zone is read as UTC.
 func (e SitemapEntry) Modified() (t time.Time, ok bool) {
 	for _, layout := range [...]string{
 		time.DateOnly, time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", time.DateTime, "2006-01", "2006",
@@ -46,15 +46,15 @@ func (e SitemapEntry) Modified() (t time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// ErrNotSitemap is the error for a document in none of the sitemap formats.
+// ErrNotSitemap is returned for a document that has none of the sitemap formats.
 var ErrNotSitemap = errors.New("extract: not a sitemap")
 
-// SitemapReader reads a sitemap entry by entry and keeps none, so its memory does not depend on the size of the
-// sitemap. It is not safe for concurrent use.
+// SitemapReader reads a sitemap entry by entry and stores none, so the memory it needs does not depend on the size of the sitemap. It is
+// not safe for concurrent use.
 type SitemapReader struct {
 	limit   limitReader
 	text    *bufio.Reader // of a text sitemap
-	xml     *xmlReader    // of the others
+	xml     *xmlReader    // of an XML sitemap or a feed
 	feed    *feed         // of RSS and Atom; uses xml
 	o       SitemapOptions
 	entries int
@@ -69,10 +69,10 @@ type SitemapReader struct {
 	value  []byte
 }
 
-// Sitemap returns a reader for a sitemap (sitemaps.org): an XML urlset or sitemapindex with any namespace prefixes;
-// an RSS or Atom feed, whose entries are the addresses; or a text file with one address per line. Each may be
-// compressed by gzip, which is recognised by its first bytes. The text is UTF-8, with or without a byte order mark.
-// Entities of a document type declaration are not expanded.
+// Sitemap returns a reader for a sitemap (sitemaps.org): an XML urlset or sitemapindex with any namespace prefixes; an RSS or Atom feed,
+// of whose entries it returns the URLs; or a text file with one URL per line. Each format may be compressed with gzip, which is
+// recognised by its first bytes. The text is UTF-8, with or without a byte order mark. Entities of a document type declaration are not
+// expanded.
 func Sitemap(r io.Reader, o SitemapOptions) *SitemapReader {
 	if o.MaxEntries == 0 {
 		o.MaxEntries = defaultEntries
@@ -83,8 +83,8 @@ func Sitemap(r io.Reader, o SitemapOptions) *SitemapReader {
 	return &SitemapReader{limit: limitReader{r: io.LimitReader(r, o.MaxBytes+1), left: o.MaxBytes}, o: o}
 }
 
-// Next reads the next entry. The error is io.EOF after the last one, [ErrNotSitemap], or the error of the
-// underlying reader; the entries before it are valid.
+// Next reads the next entry. It returns io.EOF after the last entry, [ErrNotSitemap], or the error of the underlying reader. Entries
+// returned before an error are valid.
 func (s *SitemapReader) Next() (SitemapEntry, error) {
 	if s.err == nil && s.text == nil && s.xml == nil {
 		s.err = s.begin()
@@ -105,10 +105,10 @@ func (s *SitemapReader) Next() (SitemapEntry, error) {
 	return e, nil
 }
 
-// Cut reports whether the sitemap exceeded the limits. It is final once Next has returned io.EOF.
+// Cut reports whether the sitemap exceeded a limit. The result is final when Next has returned io.EOF.
 func (s *SitemapReader) Cut() bool { return s.cut || s.limit.cut }
 
-// begin determines the format from the first bytes.
+// begin determines the format of the sitemap from its first bytes.
 func (s *SitemapReader) begin() error {
 	br := bufio.NewReaderSize(s.limit.r, xmlBuffer)
 	s.limit.r = br
@@ -151,7 +151,7 @@ func (s *SitemapReader) read() (SitemapEntry, error) {
 	return s.readXML()
 }
 
-// readLine finds the next line that is an address.
+// readLine finds the next line that contains a URL.
 func (s *SitemapReader) readLine() (SitemapEntry, error) {
 	for long := false; ; {
 		line, err := s.text.ReadSlice('\n')
@@ -169,7 +169,7 @@ func (s *SitemapReader) readLine() (SitemapEntry, error) {
 	}
 }
 
-// textEnd returns the error after the last line: a file without any address is not a sitemap.
+// textEnd returns the error after the last line. A file without any URL is not a sitemap.
 func (s *SitemapReader) textEnd(err error) error {
 	if errors.Is(err, io.EOF) && s.entries == 0 {
 		return ErrNotSitemap
@@ -179,7 +179,7 @@ func (s *SitemapReader) textEnd(err error) error {
 
 const defaultPriority = 0.5
 
-// parsePriority returns a priority from 0 to 1, or the default for anything else.
+// parsePriority returns a priority from 0 to 1. For any other text it returns the default.
 func parsePriority(s string) float64 {
 	p, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(p >= 0 && p <= 1) {
@@ -188,7 +188,7 @@ func parsePriority(s string) float64 {
 	return p
 }
 
-// limitReader reads up to left bytes and records whether there were more.
+// limitReader reads at most left bytes and records whether there were more.
 type limitReader struct {
 	r    io.Reader
 	left int64

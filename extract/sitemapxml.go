@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// sitemapField is an element of an entry.
+// sitemapField identifies an element of an entry.
 type sitemapField uint8
 
 const (
@@ -30,7 +30,7 @@ func fieldOf(name []byte) sitemapField {
 	return fieldNone
 }
 
-// readXML reads up to the end of the next entry that has an address.
+// readXML reads to the end of the next entry that has a URL.
 func (s *SitemapReader) readXML() (SitemapEntry, error) {
 	for {
 		t, err := s.xml.next()
@@ -65,7 +65,7 @@ func isSitemapRoot(name []byte) bool {
 	return string(name) == "urlset" || string(name) == "sitemapindex"
 }
 
-// readFeed reads up to the end of the next entry that has an address.
+// readFeed reads to the end of the next entry that has a URL.
 func (s *SitemapReader) readFeed() (SitemapEntry, error) {
 	f := s.feed
 	for {
@@ -96,7 +96,7 @@ func (s *SitemapReader) xmlEnd(err error) (SitemapEntry, error) {
 	return SitemapEntry{}, err
 }
 
-// tag processes a tag and returns the entry that it ends.
+// tag processes a tag. It returns the entry if the tag ends one.
 func (s *SitemapReader) tag(t xmlToken) (SitemapEntry, bool) {
 	isSitemap := string(t.name) == "sitemap"
 	if isSitemap || string(t.name) == "url" {
@@ -106,7 +106,7 @@ func (s *SitemapReader) tag(t xmlToken) (SitemapEntry, bool) {
 		s.entry = SitemapEntry{Priority: defaultPriority, Sitemap: isSitemap}
 		return e, done
 	}
-	// The loc of an image or a video has another prefix and is not the page's loc.
+	// The loc of an image or a video has another prefix. It is not the page's loc.
 	if s.open && t.kind == xmlStart && string(t.prefix) == s.prefix {
 		s.field = fieldOf(t.name)
 	}
@@ -120,7 +120,7 @@ func (s *SitemapReader) fieldText(t xmlToken) {
 	}
 }
 
-// endField stores the open field; the first of each name counts.
+// endField stores the text of the open field. The first field of each name applies.
 func (s *SitemapReader) endField() {
 	if s.field == fieldNone {
 		return

@@ -5,20 +5,20 @@ import (
 	"unicode/utf8"
 )
 
-// textBuf collapses the white space of text that arrives in pieces, as a browser shows it: none at the ends, one
-// blank between words. Text beyond max bytes is cut between characters.
+// textBuf collapses the white space of text that arrives in pieces, as a browser does: one space between words, and none at the ends. It
+// cuts text beyond max bytes between two characters.
 type textBuf struct {
 	b   []byte
 	max int
-	gap bool // white space was seen since the last byte
+	gap bool // white space follows the last byte
 }
 
 func (t *textBuf) reset(limit int) { t.b, t.max, t.gap = t.b[:0], limit, false }
 
-// full reports whether more text would change nothing.
+// full reports whether further text would not change the result.
 func (t *textBuf) full() bool { return len(t.b) >= t.max+utf8.UTFMax }
 
-// add appends the next piece; v.raw says whether references must be decoded.
+// add appends a piece of text. If v.raw is set, references are decoded.
 func (t *textBuf) add(v value) {
 	for i := 0; i < len(v.s) && !t.full(); {
 		if v.raw && v.s[i] == '&' {
@@ -51,10 +51,10 @@ func (t *textBuf) byte(c byte) {
 	t.b = append(t.b, c)
 }
 
-// text returns what was collected. It is valid until the next reset.
+// text returns the collected text. It is valid until the next reset.
 func (t *textBuf) text() []byte { return t.b[:cut(t.b, t.max)] }
 
-// plainText returns v collapsed and cut, if that is a substring of v.s.
+// plainText returns the collapsed and cut text of v if it is a substring of v.s.
 func plainText(v value, limit int) (text string, ok bool) {
 	s := trimSpace(v.s)
 	if len(s) > limit+utf8.UTFMax {
@@ -78,8 +78,8 @@ func plainText(v value, limit int) (text string, ok bool) {
 	return s[:cut(s, limit)], true
 }
 
-// cut returns where to cut s so that at most limit bytes are left, no character is split and no blank is at the
-// end.
+// cut returns the index at which to cut s, so that at most limit bytes remain, no character is split, and the text does not end in a
+// space.
 func cut[T string | []byte](s T, limit int) int {
 	n := len(s)
 	if n > limit {
@@ -94,7 +94,7 @@ func cut[T string | []byte](s T, limit int) int {
 	return n
 }
 
-// arena makes strings from bytes, many with one allocation. The strings stay valid and unchanged.
+// arena makes strings from bytes, with one allocation for many strings. The strings remain valid and unchanged.
 type arena struct{ b strings.Builder }
 
 const arenaBlock = 1 << 10

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// maxTree limits the elements and texts of a [Tree], approximately. A tree takes some 150 bytes for each.
+// maxTree is the approximate maximum number of elements and texts of a [Tree], of which each takes some 150 bytes.
 const maxTree = 1 << 20
 
-// treeSize estimates how many nodes the tree of a page has, up to a little more than maxTree. Formatting elements (b,
-// font, …) that are not ended are repeated in every block that follows (HTML Standard, "reconstruct the active formatting
-// elements"), so that 40 kB of them become millions of nodes. Attributes count as half a node. markup reads as markup
-// what is text in HTML and may be markup in SVG and MathML.
+// treeSize estimates the number of nodes of a page's tree, up to a little more than maxTree. Formatting elements (b, font, …) that are
+// not ended are repeated in every block that follows (HTML Standard, "reconstruct the active formatting elements"), so that 40 kB of them
+// become millions of nodes. An attribute counts as half a node. With markup, text that is raw text in HTML, but may be markup in SVG and
+// MathML, is read as markup.
 func treeSize(body []byte, markup bool) (nodes int) {
 	z := html.NewTokenizer(bytes.NewReader(body))
 	var f formatting
@@ -32,7 +32,7 @@ func treeSize(body []byte, markup bool) (nodes int) {
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, more := z.TagName()
 			a := atom.Lookup(name)
-			var tag string // of a formatting element, before TagAttr changes it
+			var tag string // tag of a formatting element, read before TagAttr changes it
 			if isFormatting(a) {
 				tag = string(z.Raw()[:min(len(z.Raw()), 1<<10)])
 			}
@@ -54,14 +54,14 @@ func treeSize(body []byte, markup bool) (nodes int) {
 	return nodes
 }
 
-// treeBound returns an upper bound of [treeSize], whatever that takes for markup, or more than maxTree if it finds none. Every "<"
-// counts as a tag, with a text after it, before which all formatting elements of the page are repeated. It is many times as fast,
-// and settles nearly all pages.
+// treeBound returns an upper bound of [treeSize], for both values of markup, or more than maxTree if it finds none. Every "<" counts as a
+// tag, with a text after it, before which all formatting elements of the page are repeated. It is many times as fast as treeSize, and
+// suffices for nearly all pages.
 func treeBound(body []byte) int {
 	page := unsafe.String(unsafe.SliceData(body), len(body)) // not kept
 	tags, repeated, read := 0, 0, 0
-	single := map[atom.Atom]int{} // sizes of the elements that can be open only once
-	others := map[string]int{}    // numbers of others, by their tags
+	single := map[atom.Atom]int{} // sizes of those elements of which only one can be open
+	others := map[string]int{}    // numbers of other elements, keyed by tag
 	for pos := 0; ; tags++ {
 		n := strings.IndexByte(page[pos:], '<')
 		if n < 0 {
@@ -77,7 +77,7 @@ func treeBound(body []byte) int {
 		for ; found; size++ {
 			end, found = attrs.next(tag, end)
 		}
-		if read += end; end < 0 || read > 2*len(page) { // tags in tags
+		if read += end; end < 0 || read > 2*len(page) { // there are tags inside tags
 			return maxTree + 1
 		}
 		switch tag = tag[:end]; {
@@ -109,12 +109,12 @@ func formattingAt(tag string) atom.Atom {
 	return 0
 }
 
-// formatting are the formatting elements that may be repeated.
+// formatting holds the open formatting elements that the parser may repeat.
 type formatting struct {
 	open   []formattingElement
-	firm   int  // number of open elements in which a block was begun, so that their end tags may not close them
-	size   int  // of open
-	broken bool // a tag may have closed some of them
+	firm   int  // number of open elements in which a block has begun, so that their end tags may not close them
+	size   int  // total size of open
+	broken bool // a tag may have closed some of the elements
 }
 
 type formattingElement struct {
@@ -149,16 +149,16 @@ func (f *formatting) start(a atom.Atom, tag string, size int) {
 		f.firm, f.broken = len(f.open), true
 		return
 	}
-	most := 3 // the Standard's "Noah's Ark clause"
+	most := 3 // the Standard's "Noah's Ark clause" allows three equal ones
 	if a == atom.A || a == atom.Nobr {
-		most, tag, f.broken = 1, "", true // another one ends the first
+		most, tag, f.broken = 1, "", true // an element of this kind closes the one before
 	}
 	for _, e := range f.open {
 		if e.a == a && e.tag == tag {
 			most--
 		}
 	}
-	if most > 0 && len(f.open) < 512 { // html.Parse opens no more
+	if most > 0 && len(f.open) < 512 { // html.Parse does not open more
 		f.open = append(f.open, formattingElement{a, tag, size})
 		f.size += size
 	}
@@ -189,12 +189,12 @@ func hasForeign(body []byte) bool {
 	}
 }
 
-// errTreeSize says that the tree of a page would have many more than a million nodes, as far as can be estimated.
+// errTreeSize is returned if, by an estimate, the tree of a page would have many more than a million nodes.
 var errTreeSize = errors.New("extract: tree: the page would take too much memory: too many elements, or formatting elements that repeat")
 
-// Tree builds the element tree of a page, for programs that need more than links; it takes about thirty times as
-// long as HTML. No script runs, so noscript contains elements. The error is that of x/net/html, which builds no
-// tree deeper than 512 elements, or one that would take too much memory; HTML finds the links of such a page nevertheless.
+// Tree builds the element tree of a page, for programs that need more than links; it takes about thirty times as long as HTML. Scripts do
+// not run, so the content of noscript is parsed as elements. Tree returns an error if x/net/html does, which builds no tree deeper than
+// 512 elements, or if the tree would need too much memory. HTML finds the links of such pages, too.
 func Tree(body []byte) (*html.Node, error) {
 	if treeBound(body) > maxTree && (treeSize(body, false) > maxTree || hasForeign(body) && treeSize(body, true) > maxTree) {
 		return nil, errTreeSize

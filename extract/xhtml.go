@@ -2,18 +2,17 @@ package extract
 
 import "strings"
 
-// What the scanner does differently in XML. Offsets are used as in scan.go.
+// The following functions are the parts of the scanner that differ for XML. Offsets have the same meaning as in scan.go.
 
 const cdata = "<![CDATA["
 
-// missing records which marks do not occur in the rest of the page, so that none is searched for twice up to its
-// end.
+// missing records marks that do not occur in the rest of the page, so that each is searched to the end of the page only once.
 type missing struct {
 	instruction, section, doctype bool
 	endTag                        [elements]bool
 }
 
-// xmlText is rawText for XML: an end tag in a CDATA section is text. An element that is never closed is read as
+// xmlText implements rawText for XML. An end tag in a CDATA section is text. The content of an element that is never closed is read as
 // markup.
 func (s *Scanner) xmlText(el element, name string, pos int) int {
 	if s.none.endTag[el] {
@@ -59,7 +58,7 @@ func (s *Scanner) sectionEnd(lt int) int {
 	return max(0, end)
 }
 
-// xmlCharacters returns the character data that s represents: references are decoded except in CDATA sections.
+// xmlCharacters returns the character data of s: references are decoded, except in CDATA sections.
 func xmlCharacters(s string) string {
 	if !strings.ContainsAny(s, "&<\r\x00") {
 		return s
@@ -87,7 +86,7 @@ func (s *Scanner) xmlDeclarationEnd(lt int) int {
 		s.none.instruction = end < 0
 	case !s.none.doctype && hasPrefixFold(s.page[lt:], "<!doctype"):
 		end = doctypeEnd(s.page, lt+len("<!doctype"))
-		s.none.doctype = true // there is at most one
+		s.none.doctype = true // because a page has at most one
 	}
 	return max(0, end)
 }

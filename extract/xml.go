@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// xmlReader reads the tags and texts of XML in sequence. It keeps no stack, so neither depth nor mismatched end
-// tags matter. It has one buffer, whatever the input. It knows only the predefined entities and those of HTML: a
-// document type declaration is skipped, so nothing in it is ever expanded or fetched.
+// xmlReader reads the tags and texts of XML in sequence. It has no stack, so the depth of elements and wrong end tags do not matter. Its
+// one buffer does not grow with the input. It knows only the predefined entities and those of HTML. It skips document type declarations,
+// so nothing in them is expanded or fetched.
 type xmlReader struct {
 	r   *bufio.Reader
-	pos int // bytes read
+	pos int // number of bytes read
 	tag []byte
 }
 
@@ -24,26 +24,26 @@ func newXMLReader(r io.Reader) *xmlReader {
 	return &xmlReader{r: bufio.NewReaderSize(r, xmlBuffer)}
 }
 
-// xmlKind is the kind of an xmlToken.
+// xmlKind is the type of an xmlToken.
 type xmlKind uint8
 
 const (
 	xmlText  xmlKind = iota
-	xmlCDATA         // text without references
+	xmlCDATA         // text in which references are not decoded
 	xmlStart
-	xmlEmpty // start and end tag in one
+	xmlEmpty // a start tag that is also the end tag
 	xmlEnd
 )
 
 // xmlToken is a tag or a piece of text. Its bytes are valid until the next token is read.
 type xmlToken struct {
 	kind         xmlKind
-	prefix, name []byte // of a tag
-	body         []byte // the attributes of a tag, or the text as written
+	prefix, name []byte // parts of the name of a tag
+	body         []byte // attributes of a tag, or the text as written
 	offset       int
 }
 
-// next reads a token. The error is io.EOF at the end, also within a tag, or that of the reader.
+// next reads a token. At the end of the input, even within a tag, it returns io.EOF. Otherwise errors are those of the reader.
 func (x *xmlReader) next() (xmlToken, error) {
 	for {
 		offset := x.pos
@@ -65,7 +65,7 @@ func (x *xmlReader) next() (xmlToken, error) {
 	}
 }
 
-// slice reads to the next delim, or as much as fits into the buffer.
+// slice reads to the next delim, but at most as much as fits into the buffer.
 func (x *xmlReader) slice(delim byte) ([]byte, error) {
 	s, err := x.r.ReadSlice(delim)
 	x.pos += len(s)
@@ -81,7 +81,7 @@ func (x *xmlReader) unread() {
 	}
 }
 
-// markup reads what begins with the "<" at offset; ok is false if it is neither tag nor text.
+// markup reads the item that begins with the "<" at offset. ok is false if it is neither a tag nor text.
 func (x *xmlReader) markup(offset int) (t xmlToken, ok bool, err error) {
 	const cdata = "<![CDATA["
 	ahead, _ := x.r.Peek(len(cdata))
@@ -116,8 +116,8 @@ func beginsTag(c byte) bool {
 	return isLetter(c) || c == '/' || c == '_' || c == ':' || c >= utf8.RuneSelf
 }
 
-// skipPast reads from the opening mark to the end of the closing mark and stores what is between them in *keep, up
-// to the size of a buffer.
+// skipPast reads from the opening mark to the end of the closing mark. It stores the bytes between them in *keep, up to the size of a
+// buffer.
 func (x *xmlReader) skipPast(opening, closing string, keep *[]byte) error {
 	n, err := x.r.Discard(len(opening))
 	x.pos += n
@@ -141,8 +141,8 @@ func (x *xmlReader) skipPast(opening, closing string, keep *[]byte) error {
 	return err
 }
 
-// matchEnd returns how many bytes of closing are at the end of s, if matched of them were before s. A closing mark
-// is "?>", or ">" after two equal bytes.
+// matchEnd returns the number of bytes of closing at the end of s, if there were matched of them before s. A closing mark is "?>", or ">"
+// after two equal bytes.
 func matchEnd(s []byte, closing string, matched int) int {
 	for _, c := range s {
 		switch {
@@ -158,8 +158,8 @@ func matchEnd(s []byte, closing string, matched int) int {
 	return matched
 }
 
-// skipDeclaration skips a document type declaration, or the part of it before the next "<": the declarations in its
-// subset are skipped one by one.
+// skipDeclaration skips a document type declaration, or its part before the next "<". The declarations in its subset are skipped one by
+// one.
 func (x *xmlReader) skipDeclaration() error {
 	n, err := x.r.Discard(1)
 	x.pos += n
@@ -186,7 +186,7 @@ func (x *xmlReader) skipDeclaration() error {
 	return err
 }
 
-// readTag reads a tag into x.tag, without its brackets. A ">" in quotes does not end it. What exceeds the buffer is
+// readTag reads a tag, without its brackets, into x.tag. A ">" in quotes does not end the tag. Bytes that do not fit into the buffer are
 // dropped.
 func (x *xmlReader) readTag() error {
 	n, err := x.r.Discard(1)
@@ -211,7 +211,7 @@ func (x *xmlReader) readTag() error {
 	return err
 }
 
-// quoteAfter returns the quote that is open after s, or 0; quote is the one open before it.
+// quoteAfter returns the quotation mark that is open after s, or 0. quote is the one that is open before s.
 func quoteAfter(s []byte, quote byte) byte {
 	for _, c := range s {
 		switch {
@@ -246,7 +246,7 @@ func (x *xmlReader) parseTag() xmlToken {
 	return t
 }
 
-// attr finds an attribute of a start tag by its name with prefix and returns its value, decoded.
+// attr returns the decoded value of the attribute of a start tag that has this name, including its prefix.
 func (t xmlToken) attr(name string) (value string, ok bool) {
 	for s := t.body; ; {
 		s = bytes.TrimLeft(s, spaces)

@@ -2,16 +2,16 @@ package robots
 
 import "strings"
 
-// flags are the irregularities of a line.
+// flags describe the irregularities of a line.
 type flags uint8
 
 const (
-	afterBlank flags = 1 << iota // a blank line is between this line and the one read before
+	afterBlank flags = 1 << iota // a blank line precedes this line; lines that are not read do not count
 	noColon                      // field and value are separated only by a space
 	misspelt                     // the field's name is a known misspelling
 )
 
-// line is one line of a robots.txt that has a field and a value. All offsets are into the body.
+// line is one line of a robots.txt that has a field and a value. All offsets are relative to the body.
 type line struct {
 	kind  kind
 	flags flags
@@ -19,13 +19,13 @@ type line struct {
 	start int32 // offset of the line
 	text  int32 // offset of the field
 	value int32 // offset of the value
-	end   int32 // end of the value; the comment and the spaces before it follow
+	end   int32 // end of the value; a comment may follow
 }
 
 func (l line) has(f flags) bool { return l.flags&f != 0 }
 
-// lineReader reads a body line by line. CR, LF and CRLF end a line (RFC 9309 section 2.2, rule EOL). The next LF and CR are
-// remembered, so that a body with only one of them is still read in linear time.
+// lineReader reads a body line by line. CR, LF and CRLF end a line (RFC 9309 section 2.2, rule EOL). It remembers the positions of the
+// next LF and the next CR, so that a body with only one of the two is read in linear time, too.
 type lineReader struct {
 	body   string
 	pos    int
@@ -37,7 +37,7 @@ func newLineReader(body string) lineReader {
 	return lineReader{body: body, lf: -1, cr: -1}
 }
 
-// next returns the extent of the next line without its line end.
+// next returns the start and end of the next line, without its line end.
 func (r *lineReader) next() (start, end int, ok bool) {
 	if r.pos >= len(r.body) {
 		return 0, 0, false
@@ -58,7 +58,7 @@ func (r *lineReader) next() (start, end int, ok bool) {
 	return start, end, true
 }
 
-// indexFrom returns the index of the first c in s at or after i, or len(s).
+// indexFrom returns the index of the first c in s from i on, or len(s).
 func indexFrom(s string, i int, c byte) int {
 	if j := strings.IndexByte(s[i:], c); j >= 0 {
 		return i + j
@@ -66,7 +66,7 @@ func indexFrom(s string, i int, c byte) int {
 	return len(s)
 }
 
-// readLines returns every line of body with a known field.
+// readLines returns all lines of body that have a known field.
 func readLines(body string) []line {
 	lines := make([]line, 0, min(len(body)/24+8, 1<<12))
 	r := newLineReader(body)
@@ -89,15 +89,15 @@ func readLines(body string) []line {
 	}
 }
 
-// content classifies a line.
+// content says what a line contains.
 type content uint8
 
 const (
 	isField   content = iota // a known field
 	isBlank                  // nothing, or only spaces
-	isComment                // only a comment: not a record boundary in any standard
+	isComment                // only a comment, which does not end a record in any standard
 	isUnknown                // an unknown field
-	isText                   // no field at all
+	isText                   // text without a field
 )
 
 // readLine reads the line body[start:end].
@@ -134,8 +134,8 @@ func readLine(body string, start, end int) (line, content) {
 	return l, isText
 }
 
-// readWithoutColon reads "Disallow /x": a known field, a space, and one word. Prose that happens to begin with such a word
-// ("allow all robots") is not a rule; only Disallow may have more than one word, if each is a path.
+// readWithoutColon reads "Disallow /x": a known field, a space, and one word. Prose that begins with a field's name ("allow all robots")
+// is not a rule. Only Disallow may have more than one word, if each of them is a path.
 func readWithoutColon(body string, from, to int, l *line) bool {
 	word := strings.IndexAny(body[from:to], " \t")
 	if word < 0 {
@@ -158,7 +158,7 @@ func readWithoutColon(body string, from, to int, l *line) bool {
 	return plausible(l.kind, body[v:to])
 }
 
-// secondWord returns the end of the word after the spaces at from, or 0.
+// secondWord returns the end of the word after the spaces at from, or 0 if there is none.
 func secondWord(body string, from, to int) int {
 	for from < to && isBlankByte(body[from]) {
 		from++
@@ -173,7 +173,7 @@ func secondWord(body string, from, to int) int {
 	return end
 }
 
-// plausible reports whether value can be the value of a field without colon.
+// plausible reports whether value can be the value of a field that has no colon.
 func plausible(k kind, value string) bool {
 	if k == disallow && value != "" {
 		for w := range strings.FieldsSeq(value) {
@@ -188,9 +188,8 @@ func plausible(k kind, value string) bool {
 
 func isBlankByte(c byte) bool { return c == ' ' || c == '\t' }
 
-// trim removes from both ends of body[from:to] space and tab (RFC 9309 section 2.2), control bytes, and the invisible
-// characters that editors and copying leave (no-break space, zero-width space, byte order mark). So a byte order mark before
-// the first field is skipped, too.
+// trim removes from both ends of body[from:to] space and tab (RFC 9309 section 2.2), control bytes, and the invisible characters that
+// editors and copying leave (no-break space, zero-width space, byte order mark). This includes a byte order mark before the first field.
 func trim(body string, from, to int) (int, int) {
 	for from < to && !isInk(body[from]) {
 		n := leadingBlank(body[from:to])

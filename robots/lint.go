@@ -10,11 +10,11 @@ import (
 // Severity ranks lints.
 type Severity uint8
 
-// The severities.
+// The severities of lints.
 const (
 	Info    Severity = iota // worth knowing
-	Warning                 // probably not what the author means, or others read it differently
-	Error                   // has no effect, or not the intended one
+	Warning                 // probably not what the author means, or other crawlers read it differently
+	Error                   // the line has no effect, or not the intended one
 )
 
 // String returns "info", "warning" or "error".
@@ -88,12 +88,12 @@ const (
 	lintTooMany         LintCode = "too_many"
 )
 
-// maxLints limits the lints of a file. If the limit is reached, the last one is lintTooMany.
+// maxLints limits the lints of a file. If it is reached, the last lint is lintTooMany.
 const maxLints = 1000
 
-// Lint is a remark on a line of a file.
+// Lint is a remark about a line of a file.
 type Lint struct {
-	Line     int // 1-based; 0 for the file as a whole
+	Line     int // 1-based; 0: the file as a whole
 	Code     LintCode
 	Severity Severity
 	Text     string // one sentence for a person
@@ -108,8 +108,8 @@ func (l Lint) String() string {
 	return where + ": " + l.Severity.String() + ": " + l.Text + " (" + string(l.Code) + ")"
 }
 
-// Lints returns remarks on everything that does not conform to RFC 9309 or that others read differently, ordered by line. They are
-// computed at every call, in time linear in the file.
+// Lints returns remarks about everything that does not conform to RFC 9309 or that crawlers read differently, ordered by line. They are
+// computed at every call, in time that is linear in the size of the file.
 func (r *Rules) Lints() []Lint {
 	l := &linter{rules: r, agents: map[string]int{}}
 	l.file()
@@ -125,10 +125,10 @@ func (r *Rules) Lints() []Lint {
 type linter struct {
 	rules   *Rules
 	out     []Lint
-	agents  map[string]int // first line that names a robot
+	agents  map[string]int // the first line that names each robot
 	inGroup bool
 	closed  bool // the group has rules
-	delay   int  // line of a delay among the group's User-agent lines, or 0
+	delay   int  // line of a Crawl-delay or the like between User-agent lines, or 0
 	blank   bool
 	anyRule bool
 }
@@ -142,7 +142,7 @@ func (l *linter) add(line int, code LintCode, s Severity, text string) {
 	}
 }
 
-// file checks the body as a whole.
+// file checks the whole body.
 func (l *linter) file() {
 	head := []byte(l.rules.body[:min(len(l.rules.body), 1024)])
 	switch {
@@ -169,7 +169,7 @@ func (l *linter) eachLine() {
 	}
 }
 
-// line checks one line and keeps track of the group it is in.
+// line checks one line and records the state of its group.
 func (l *linter) line(ln line, what content, raw string) {
 	if what == isBlank {
 		l.blank = true
@@ -193,7 +193,7 @@ func (l *linter) line(ln line, what content, raw string) {
 
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
-// suggest names Allow when a line looks like a misspelling of it, which is not accepted.
+// suggest returns a hint at Allow if a line looks like a misspelling of it, because misspellings of Allow are not accepted.
 func suggest(raw string) string {
 	name, _, _ := strings.Cut(raw, ":")
 	switch strings.ToLower(strings.TrimSpace(name)) {
@@ -267,7 +267,7 @@ func firstOf(cond bool, a, b string) string {
 	return b
 }
 
-// named records the robots that a file names.
+// named records a robot that a User-agent line names.
 func (l *linter) named(name string, line int) {
 	if name == "" {
 		return
@@ -279,7 +279,7 @@ func (l *linter) named(name string, line int) {
 	l.agents[name] = line
 }
 
-// member checks the position of a line of a group.
+// member checks the position of a line that belongs to a group.
 func (l *linter) member(ln line) {
 	num := int(ln.num)
 	isRule := ln.kind == allow || ln.kind == disallow
@@ -322,7 +322,7 @@ func severalText(split bool) string {
 	return "a blank cannot stand in a path: the rule matches only URLs with an escaped blank"
 }
 
-// path checks one path.
+// path checks one path of a rule.
 func (l *linter) path(num int, p string, split bool) {
 	_, _, absolute := splitAbsolute(p)
 	switch {
@@ -354,7 +354,7 @@ func hasBadEscape(s string) bool {
 	return false
 }
 
-// number checks for unreadable numbers.
+// number adds a lint if the value is not a valid number.
 func (l *linter) number(ln line, value string) {
 	var p pace
 	if p.read(ln.kind, value) {
@@ -390,8 +390,8 @@ func LooksLikeHTML(body []byte) bool {
 	return false
 }
 
-// looksBinary reports whether a body is not text in an ASCII-compatible encoding: compressed, an image, UTF-16, or anything
-// else with many control bytes at its beginning.
+// looksBinary reports whether a body is not text in an encoding compatible with ASCII: it is compressed, an image, UTF-16 or the like,
+// with many control bytes at its beginning.
 func looksBinary(body []byte) bool {
 	for _, magic := range [...]string{"\x1f\x8b", "PK\x03\x04", "\x89PNG", "GIF8", "\xff\xd8\xff", "%PDF", "\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(body, []byte(magic)) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// pace holds a group's limits on the times of visits.
+// pace holds a group's limits on the times of requests.
 type pace struct {
 	delay    time.Duration
 	hasDelay bool
@@ -15,11 +15,11 @@ type pace struct {
 	visits   []Window
 }
 
-// Rate is a Request-rate: at most Requests in any period of length Per.
+// Rate is the value of a Request-rate line: at most Requests in any period of length Per.
 type Rate struct {
 	Requests int64         // at least 1
 	Per      time.Duration // at least 0
-	Window   Window        // when it applies; the zero Window is always
+	Window   Window        // part of the day in which the rate applies; the zero Window means always
 }
 
 // Interval returns the time per request at this rate, rounded up.
@@ -35,8 +35,8 @@ func (r Rate) Interval() time.Duration {
 	return d
 }
 
-// Window is a part of the day in UTC. It begins at From and includes the minute To, both counted from midnight. It
-// may span midnight: From is then after To. The zero Window is the whole day.
+// Window is a part of the day in UTC. It begins at From and includes the minute To, both counted from midnight. If From is after To, it
+// spans midnight. The zero Window is the whole day.
 type Window struct{ From, To time.Duration }
 
 // IsZero reports whether w is the whole day.
@@ -55,7 +55,7 @@ func (w Window) Contains(t time.Time) bool {
 	return at >= w.From || at <= w.To
 }
 
-// read reads the value of one line and reports whether it is valid.
+// read reads the value of a line and reports whether the value is valid.
 func (p *pace) read(k kind, value string) (ok bool) {
 	switch k {
 	case crawlDelay:
@@ -83,7 +83,7 @@ func (p *pace) merge(q pace) {
 	p.visits = append(p.visits, q.visits...)
 }
 
-// parseSeconds reads a decimal number of seconds: no sign but "+", no unit, no NaN or infinity.
+// parseSeconds reads a decimal number of seconds. It accepts the sign "+", but no other sign, no unit, and neither NaN nor infinity.
 func parseSeconds(s string) (time.Duration, bool) {
 	for i := range len(s) {
 		if c := s[i]; (c < '0' || c > '9') && c != '.' && (c != '+' || i > 0) {
@@ -106,7 +106,7 @@ func seconds(f float64) time.Duration {
 	return time.Duration(ns)
 }
 
-// parseRate reads "n/m", with a unit s, m or h after m, and a window of the day after a space.
+// parseRate reads "n/m", which may have a unit s, m or h after m, and a part of the day after a space.
 func parseRate(s string) (Rate, bool) {
 	rate, window, timed := cutBlank(s)
 	n, per, ok := strings.Cut(rate, "/")
@@ -144,7 +144,7 @@ func parsePeriod(s string) (time.Duration, bool) {
 	return seconds(d.Seconds() * unit), true
 }
 
-// parseWindow reads "hhmm-hhmm", UTC.
+// parseWindow reads "hhmm-hhmm" in UTC.
 func parseWindow(s string) (Window, bool) {
 	from, to, ok := strings.Cut(s, "-")
 	if !ok {

@@ -1,19 +1,19 @@
 package robots
 
-// record is a part of a file that is for some robots: User-agent lines and the lines after them. own and star are the
-// indexes of the lines that name this robot and all robots, or -1. The record's other lines are lines[from:to], which
-// may include more of its User-agent lines.
+// record is a part of a file that applies to some robots: User-agent lines and the lines after them. own and star are the indexes of the
+// User-agent lines that name this robot and all robots, or -1. The other lines of the record are lines[from:to]; some of them may be
+// User-agent lines, too.
 type record struct {
 	own, star int
 	from, to  int
 }
 
-// records splits a file as the dialect says.
+// records splits a file into records as its dialect defines them.
 func records(r *Rules, bot robot) []record {
 	var (
 		recs   []record
-		open   bool // there is a record that lines belong to
-		closed bool // it has rules: a User-agent line begins the next one
+		open   bool // there is a record to which lines are added
+		closed bool // the record has rules, so a User-agent line begins the next record
 	)
 	for i, l := range r.lines {
 		if l.has(afterBlank) && r.dialect.blankEnds() {
@@ -34,11 +34,11 @@ func records(r *Rules, bot robot) []record {
 	return recs
 }
 
-// isRule reports whether a line of this kind is a rule, and so ends a run of User-agent lines. No
-// other line does (RFC 9309 section 2.2.4).
+// isRule reports whether a line of this kind is a rule. Rules end a sequence of User-agent lines, other lines do not (RFC 9309 section
+// 2.2.4).
 func (d Dialect) isRule(k kind) bool { return k == disallow || k == allow && d.knowsAllow() }
 
-// meet records whether the User-agent line i names the robot.
+// meet records whether User-agent line i names the robot.
 func (rec *record) meet(r *Rules, i int, bot robot) {
 	l := r.lines[i]
 	own, star := r.dialect.matchAgent(r.body[l.value:l.end], bot)
@@ -50,11 +50,11 @@ func (rec *record) meet(r *Rules, i int, bot robot) {
 	}
 }
 
-// span is a record that applies to the robot, with the line that names it.
+// span is a record that applies to the robot, with the index head of the line that names the robot.
 type span struct{ head, from, to int }
 
-// spans returns the records that apply to the robot: those that name it, or else those for all robots. In a dialect that does not
-// merge, only the first of them counts.
+// spans returns the records that apply to the robot: those that name it or, if there are none, those for all robots. In a dialect that
+// does not merge records, it returns only the first one.
 func spans(r *Rules, bot robot) []span {
 	recs := records(r, bot)
 	out := pick(recs, func(rec record) int { return rec.own })

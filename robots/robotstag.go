@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// WithRobotsTag adds the values of a page's Robots-Tag headers (draft-illyes-repext-03) to those of X-Robots-Tag. Both
-// apply. [PageDirectives] reads it.
+// WithRobotsTag adds the values of a page's Robots-Tag headers (draft-illyes-repext-03), which [PageDirectives] reads in addition to
+// X-Robots-Tag. Both apply.
 func WithRobotsTag(values ...string) Option { return func(o *options) { o.robotsTag = values } }
 
-// readRobotsTag reads one Robots-Tag value: a list of robots, each with its directives as parameters ("*;noindex, Bot;nofollow").
-// A directive without a robot applies to every robot, and an error voids only the part that contains it: both are stricter than
-// the draft.
+// readRobotsTag reads one Robots-Tag value: a list of robots, each with its directives as parameters ("*;noindex, Bot;nofollow"). A
+// directive without a robot applies to every robot, and an error only invalidates the part that contains it. Both are stricter than the
+// draft.
 func (d *Directives) readRobotsTag(value, product string) {
 	for value != "" {
 		var member string
@@ -25,7 +25,7 @@ func (d *Directives) readRobotsTag(value, product string) {
 			d.readParameter(first)
 		case name != "*" && !foldEqual(name, "robots") && (product == "" || !foldEqual(name, product)):
 			continue
-		case colon: // as in X-Robots-Tag
+		case colon: // the value follows a colon, as in X-Robots-Tag
 			d.readParameter(scoped)
 		}
 		for params != "" {
@@ -36,8 +36,8 @@ func (d *Directives) readRobotsTag(value, product string) {
 	}
 }
 
-// isDirective reports whether a name is that of a directive, or several such names without commas, and not that of a
-// robot.
+// isDirective reports whether a name is that of a directive, or several names of directives without commas between them, and not that of
+// a robot.
 func isDirective(name string) bool {
 	words := strings.Fields(strings.ToLower(name))
 	return takesValue(name) || len(words) > 0 && allKnown(words)
@@ -68,7 +68,7 @@ func (d *Directives) readParameter(p string) {
 	d.readChunk(name, originHeader)
 }
 
-// cutUnquoted cuts s at the first separator outside a quoted string. A quote without an end quotes nothing.
+// cutUnquoted cuts s at the first separator outside a quoted string. A quotation mark without a closing one does not quote anything.
 func cutUnquoted(s string, sep byte) (before, after string) {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -81,7 +81,7 @@ func cutUnquoted(s string, sep byte) (before, after string) {
 	return s, ""
 }
 
-// quotedLen returns the length of a quoted string's rest, its last quote included, or 0 if it does not end.
+// quotedLen returns the length of the rest of a quoted string, with its closing quotation mark, or 0 if there is none.
 func quotedLen(s string) int {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {

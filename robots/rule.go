@@ -4,15 +4,15 @@ import (
 	"strings"
 )
 
-// rule is one path of an Allow or Disallow line, ready for comparing.
+// rule is one path of an Allow or Disallow line, in the form in which it is compared.
 type rule struct {
-	pattern  string // in its final form, runs of stars collapsed, without the closing "$"
-	length   int    // bytes of the final form as written: the longest rule decides
-	line     int32  // index into Rules.lines
-	head     int32  // index into Rules.lines: the User-agent line of its record
+	pattern  string // canonical form without the closing "$"; runs of stars are collapsed
+	length   int    // bytes of the canonical form as written; the longest rule decides
+	line     int32  // index of the line in Rules.lines
+	head     int32  // index in Rules.lines of the User-agent line of the rule's record
 	from, to int32  // extent of the path in the body
 	allow    bool
-	anchored bool // it ended in "$"
+	anchored bool // the path ended in "$"
 }
 
 // appendRules adds the rules of one line.
@@ -24,7 +24,7 @@ func appendRules(rules []rule, r *Rules, line, head int) []rule {
 		return rules
 	case l.value == l.end:
 		if l.kind == allow && r.dialect == Draft1997 {
-			rules = append(rules, proto) // an empty path is a prefix of every path
+			rules = append(rules, proto) // an empty path, which is a prefix of every path
 		}
 		return rules
 	case l.kind == disallow && r.dialect.splitsPaths():
@@ -33,7 +33,7 @@ func appendRules(rules []rule, r *Rules, line, head int) []rule {
 	return appendRule(rules, r, proto)
 }
 
-// appendEach adds a rule for every path of a line.
+// appendEach adds a rule for each path of a line.
 func appendEach(rules []rule, r *Rules, proto rule) []rule {
 	at, stop := int(proto.from), int(proto.to)
 	for at < stop {
@@ -50,7 +50,7 @@ func appendEach(rules []rule, r *Rules, proto rule) []rule {
 	return rules
 }
 
-// appendRule adds the rule for the path body[proto.from:proto.to], unless it is for another host or invalid.
+// appendRule adds the rule for the path body[proto.from:proto.to], unless the path is invalid or for another host.
 func appendRule(rules []rule, r *Rules, proto rule) []rule {
 	path, ok := r.rulePath(r.body[proto.from:proto.to], proto.allow)
 	if !ok {
@@ -60,8 +60,8 @@ func appendRule(rules []rule, r *Rules, proto rule) []rule {
 	return append(rules, proto)
 }
 
-// rulePath returns the path of a rule. One without its leading slash, or in an absolute URL of this host, is accepted
-// only for Disallow: an Allow read like that would open what the standard leaves closed.
+// rulePath returns the path of a rule. A path without a leading slash, or in an absolute URL of this host, is accepted only for Disallow,
+// because such an Allow could permit URLs that the standard forbids.
 func (r *Rules) rulePath(path string, allow bool) (string, bool) {
 	if path[0] == '/' || path[0] == '*' && r.dialect.wild() {
 		return path, true
@@ -99,7 +99,7 @@ func splitAbsolute(s string) (host, rest string, ok bool) {
 	return hostOf(s[:end]), s[end:], true
 }
 
-// compile brings the path to its final form.
+// compile sets the rule's pattern to the canonical form of path.
 func (ru *rule) compile(path string, d Dialect) {
 	switch {
 	case d == Draft1997:
@@ -113,8 +113,8 @@ func (ru *rule) compile(path string, d Dialect) {
 	}
 }
 
-// compileWild removes the anchor from a pattern and makes any other "$" a literal (RFC 9309 section 2.2.3: "$" is special only
-// at the end).
+// compileWild removes a final "$" from a pattern and makes every other "$" literal (RFC 9309 section 2.2.3: "$" is special only at the
+// end).
 func (ru *rule) compileWild(pattern string) {
 	pattern, ru.anchored = strings.CutSuffix(pattern, "$")
 	if strings.IndexByte(pattern, '$') >= 0 {
@@ -127,9 +127,9 @@ func (ru *rule) compileWild(pattern string) {
 	ru.pattern = collapse(pattern)
 }
 
-// glob reports whether s matches tail, the part of a pattern from its first star on. Each star stands for any bytes, and s may
-// continue after the match unless anchored. Every piece between stars is matched at its first occurrence, which is right
-// because a later one leaves less for the rest. So the time is linear in len(tail) + len(s).
+// glob reports whether s matches tail, the part of a pattern from its first star on. Each star stands for any bytes. Unless anchored is
+// set, s may continue after the match. Each piece between stars is matched at its first occurrence, because a later occurrence leaves
+// less text for the remaining pieces. So the time is linear in len(tail) + len(s).
 func glob(tail, s string, anchored bool) bool {
 	for tail != "" {
 		tail = tail[1:]
@@ -149,7 +149,7 @@ func glob(tail, s string, anchored bool) bool {
 	return !anchored || s == ""
 }
 
-// collapse makes every run of stars in a pattern one star.
+// collapse replaces every run of stars in a pattern by one star.
 func collapse(pattern string) string {
 	if !strings.Contains(pattern, "**") {
 		return pattern
@@ -163,8 +163,8 @@ func collapse(pattern string) string {
 	return string(b)
 }
 
-// Pattern is a path pattern of RFC 9309, in which "*" stands for any bytes and a final "$" for the end of the path. Documents
-// other than robots.txt use the same patterns. It is safe for use by several goroutines.
+// Pattern is a path pattern of RFC 9309, in which "*" stands for any bytes and a final "$" for the end of the path. Other documents than
+// robots.txt use such patterns, too. A Pattern is safe for concurrent use.
 type Pattern struct{ rule rule }
 
 // NewPattern makes a pattern. Every text is valid.
@@ -177,5 +177,5 @@ func NewPattern(pattern string) Pattern {
 // Match reports whether the pattern matches a path with its query, as [Group.Test] compares them.
 func (p Pattern) Match(pathQuery string) bool { return p.rule.matches(RFC9309.canonURL(pathQuery)) }
 
-// Len returns the pattern's length in bytes. Of several patterns that match, the longest decides.
+// Len returns the length of the pattern in bytes. Of several patterns that match, the longest decides.
 func (p Pattern) Len() int { return p.rule.length }

@@ -3,13 +3,13 @@ package robots
 // Policy is the consequence of a response to /robots.txt (RFC 9309 section 2.3.1).
 type Policy uint8
 
-// The policies.
+// The consequences of a response.
 const (
 	Obey        Policy = iota // parse the body and obey its rules
-	AllowAll                  // unavailable: everything may be fetched
-	Redirect                  // follow Location, at most five hops
+	AllowAll                  // there is no robots.txt: everything may be fetched
+	Redirect                  // follow the Location header, at most five times
 	Unreachable               // nothing may be fetched for now
-	DenyAll                   // nothing may be fetched: only with [StatusPolicy.ForbiddenDenies]
+	DenyAll                   // nothing may be fetched; used only with [StatusPolicy.ForbiddenDenies]
 )
 
 var policyNames = [...]string{"obey", "allow_all", "redirect", "unreachable", "deny_all"}
@@ -22,14 +22,14 @@ func (p Policy) String() string {
 	return "unknown"
 }
 
-// MaxRedirects limits the hops from /robots.txt that are followed (RFC 9309 section 2.3.1.2). A further redirect has
-// the meaning of a 404.
+// MaxRedirects limits the redirects from /robots.txt that are followed (RFC 9309 section 2.3.1.2). If there are more, the result is that
+// of status 404.
 const MaxRedirects = 5
 
 // StatusPolicy controls how statuses are interpreted. The zero value follows the RFC.
 type StatusPolicy struct {
-	// ForbiddenDenies makes 401 and 403 close the whole site, as in the 1997 draft. By RFC 9309
-	// section 2.3.1.3 they mean that there are no rules.
+	// ForbiddenDenies makes 401 and 403 forbid the whole site, as in the 1997 draft. By RFC 9309 section 2.3.1.3 these statuses mean that
+	// there are no rules.
 	ForbiddenDenies bool
 }
 
@@ -81,8 +81,8 @@ func (p StatusPolicy) Lint(status int) (l Lint, ok bool) {
 	return Lint{}, false
 }
 
-// Verdict returns the policy's verdict on every URL of the origin except /robots.txt. For Obey it is the zero Verdict: the file's
-// rules decide. For Redirect, it is the verdict for one hop too many.
+// Verdict returns the policy's verdict on every URL of the origin except /robots.txt. For Obey it is the zero Verdict, because the rules
+// of the file decide. For Redirect it is the verdict after too many redirects.
 func (p Policy) Verdict() Verdict {
 	switch p {
 	case AllowAll, Redirect:

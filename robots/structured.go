@@ -2,19 +2,19 @@ package robots
 
 import "strings"
 
-// A reader of Structured Field Dictionaries (RFC 9651 section 4.2.2), the form of usage preferences. Only members whose value
-// is a Token matter; the rest is checked for syntax, because one error makes the whole dictionary void.
+// A parser of Structured Field Dictionaries (RFC 9651 section 4.2.2), the format of usage preferences. Only members whose value is a
+// Token are used. All others are checked for syntax, because one error invalidates the whole dictionary.
 
-// member is a key of a dictionary with its value; token is "" when the value is not a Token.
+// member is a key of a dictionary and its value. token is "" if the value is not a Token.
 type member struct{ key, token string }
 
-// sfParser reads from the front of s. Once bad is set, it stays set.
+// sfParser parses from the beginning of s. Once bad is set, it stays set.
 type sfParser struct {
 	s   string
 	bad bool
 }
 
-// parseDictionary reads a dictionary. Of a repeated key the last value counts. ok is false if the text is not valid.
+// parseDictionary reads a dictionary. The last value of a repeated key applies. ok is false if the text is invalid.
 func parseDictionary(s string) (members []member, ok bool) {
 	p := sfParser{s: strings.Trim(s, " ")}
 	for p.s != "" && !p.bad {
@@ -40,7 +40,7 @@ func parseDictionary(s string) (members []member, ok bool) {
 	return members, !p.bad
 }
 
-// set replaces the member of the same key, or adds one.
+// set replaces the member that has the same key, or adds m.
 func set(members []member, m member) []member {
 	for i := range members {
 		if members[i].key == m.key {
@@ -51,7 +51,7 @@ func set(members []member, m member) []member {
 	return append(members, m)
 }
 
-// maxMembers bounds a dictionary, because set looks at all of them. RFC 9651 section 3.2 does not require more.
+// maxMembers limits the members of a dictionary, because set searches all of them. RFC 9651 section 3.2 does not require more.
 const maxMembers = 1024
 
 func (p *sfParser) peek() byte {
@@ -99,7 +99,7 @@ func (p *sfParser) key() string {
 	})
 }
 
-// itemOrList implements section 4.2.1.1. The result is the value when it is a Token.
+// itemOrList implements section 4.2.1.1. It returns the value if that is a Token.
 func (p *sfParser) itemOrList() string {
 	if !p.accept('(') {
 		return p.bareItem()

@@ -2,14 +2,14 @@ package robots
 
 import "strings"
 
-// Signal is a site's preference about one use of its pages. It neither permits nor forbids crawling: that is a [Verdict].
+// Signal is a site's preference about one use of its pages. It neither permits nor forbids crawling; a [Verdict] does.
 type Signal uint8
 
 // The signals.
 const (
-	Unsaid     Signal = iota // no preference, or none that can be read
-	Allowed                  // the use is welcome
-	Disallowed               // the use is not wanted
+	Unsaid     Signal = iota // there is no preference, or none that can be read
+	Allowed                  // the site allows the use
+	Disallowed               // the site does not want the use
 )
 
 // String returns "unknown", "allow" or "disallow".
@@ -32,35 +32,35 @@ const (
 	originMeta   Origin = "meta"
 )
 
-// Names of uses. Sites may name others.
+// Names of uses. Sites may use other names.
 const (
 	UseTrainAI      = "train-ai"       // training generative models; Content-Signal's ai-train, noai, noml
 	UseAI           = "ai-use"         // as input of a model; Content-Signal's ai-input
 	UseSearch       = "search"         // a search index that links to the page
-	UseTDM          = "tdm"            // text and data mining as such (TDMRep); includes train-ai
+	UseTDM          = "tdm"            // text and data mining (TDMRep); includes train-ai
 	UseTrainAIImage = "train-ai-image" // training with the page's images (noimageai); train-ai includes it
 )
 
 // Statement is one preference of a site about one use.
 type Statement struct {
 	Use    string
-	Signal Signal // Allowed or Disallowed; Unsaid with a Value
+	Signal Signal // Allowed or Disallowed; Unsaid if Value is set
 	Origin Origin
-	Name   string // the field, header or directive that says so, as "Content-Usage"
-	Line   int    // in robots.txt, 1-based; else 0
+	Name   string // name of the field, header or directive, such as "Content-Usage"
+	Line   int    // 1-based line in robots.txt; 0 elsewhere
 	Text   string // the value of the field as written
-	Value  string // the value of this use as written, if it is neither yes nor no, as in use=reference of Content-Signal
+	Value  string // value of this use as written, if it means neither yes nor no, such as in Content-Signal: use=reference
 }
 
 // Usage holds a site's preferences about the uses of one page.
 type Usage struct {
 	Statements []Statement
-	TDMPolicy  string // address of the licensing policy that goes with a tdm-reservation, as written
+	TDMPolicy  string // URL of the licensing policy that accompanies a tdm-reservation, as written
 }
 
-// For returns the signal for a use: Disallowed if any statement disallows it, otherwise Allowed if any allows it
-// (draft-ietf-aipref-vocab section 5.1). A statement on text and data mining also applies to train-ai, and one on train-ai to
-// train-ai-image. Names of Content-Signal are accepted.
+// For returns the signal for a use: Disallowed if any statement disallows it, otherwise Allowed if any allows it (draft-ietf-aipref-vocab
+// section 5.1). A statement about text and data mining also applies to train-ai, and a statement about train-ai to train-ai-image. use
+// may be a name of Content-Signal.
 func (u Usage) For(use string) Signal {
 	best := Unsaid
 	for use = canonUse(use); use != ""; use = wider(use) {
@@ -73,7 +73,7 @@ func (u Usage) For(use string) Signal {
 	return best
 }
 
-// wider returns the use that includes use, or "".
+// wider returns the use that includes the given one, or "".
 func wider(use string) string {
 	switch use {
 	case UseTrainAIImage:
@@ -95,9 +95,9 @@ func canonUse(use string) string {
 	return use
 }
 
-// PageUsage collects the preferences for one page: from the Content-Usage and Content-Signal lines of its robots.txt
-// (group, which may be nil, and the page's path and query), from its headers (keys in canonical form, as in
-// net/http), its META elements, and the noai, noimageai and noml among its directives.
+// PageUsage collects the preferences about one page: from the Content-Usage and Content-Signal lines of its robots.txt (group, which may
+// be nil, and the page's path and query), from its headers (keys in canonical form, as in net/http), from its META elements, and from the
+// directives noai, noimageai and noml in d.
 func PageUsage(group *Group, pathQuery string, header map[string][]string, metas []Meta, d Directives) Usage {
 	var u Usage
 	if group != nil {
@@ -109,8 +109,7 @@ func PageUsage(group *Group, pathQuery string, header map[string][]string, metas
 	return u
 }
 
-// readHeaders reads the Content-Usage header (draft-ietf-aipref-attach section 2), and
-// Content-Signal where it is sent as a header.
+// readHeaders reads the Content-Usage headers (draft-ietf-aipref-attach section 2), and Content-Signal if it is sent as a header.
 func (u *Usage) readHeaders(header map[string][]string) {
 	for _, k := range [...]kind{contentUsage, contentSignal} {
 		name := k.String()
@@ -133,10 +132,9 @@ func (u *Usage) add(prefs []preference, proto Statement) {
 	}
 }
 
-// readTDM reads the TDM Reservation Protocol (W3C community group report of 10 May 2024): META
-// elements have precedence over headers. Of several elements or several headers, one that reserves counts, or else one that can be
-// read. The file /.well-known/tdmrep.json, which comes after both,
-// is not read here.
+// readTDM reads the TDM Reservation Protocol (W3C community group report of 10 May 2024): META elements have precedence over headers. Of
+// several elements or several headers, one that reserves rights applies or, if there is none, one that can be read. The file
+// /.well-known/tdmrep.json, which has the lowest precedence, is not read here.
 func (u *Usage) readTDM(header map[string][]string, metas []Meta) {
 	s := Statement{Use: UseTDM, Name: "tdm-reservation", Origin: originMeta}
 	var contents []string
@@ -161,7 +159,7 @@ func (u *Usage) readTDM(header map[string][]string, metas []Meta) {
 	}
 }
 
-// reservation returns the strictest of several values, and its text.
+// reservation returns the strictest signal of several values, and its text.
 func reservation(values []string) (signal Signal, text string) {
 	for _, v := range values {
 		switch strings.TrimSpace(v) {

@@ -6,12 +6,12 @@ import "strings"
 type preference struct {
 	use    string
 	signal Signal
-	value  string // value as written, if it is not a signal
+	value  string // the value as written, if it is not a Signal
 }
 
-// preferences reads a usage expression. Content-Usage is a dictionary of y and n (draft-ietf-aipref- vocab section 6):
-// an error voids all of it. Content-Signal is a list of yes and no without such a grammar: entries that cannot be read
-// are skipped. Both keep other values as written, without a signal, such as that of use=reference.
+// preferences parses a usage expression. Content-Usage is a dictionary with the values y and n (draft-ietf-aipref-vocab section 6): an
+// error invalidates all of it. Content-Signal is a list with yes and no and has no such grammar: entries that cannot be read are skipped.
+// Other values, such as that of use=reference, are kept as written, without a Signal.
 func preferences(k kind, s string) (prefs []preference, ok bool) {
 	if k == contentSignal {
 		return signals(s)
@@ -59,7 +59,7 @@ func isUse(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }
 
-// parsePreferences reads the value of a line of robots.txt: an optional path, by default every path, and a usage
+// parsePreferences parses the value of a line of robots.txt: a path, which may be missing and then means every path, and a usage
 // expression.
 func parsePreferences(k kind, value string) (path string, prefs []preference, ok bool) {
 	path = "/"
@@ -70,10 +70,10 @@ func parsePreferences(k kind, value string) (path string, prefs []preference, ok
 	return path, prefs, ok
 }
 
-// maxUsage limits the preferences of a file that are kept for a group.
+// maxUsage limits the preferences of a file that a group keeps.
 const maxUsage = 1024
 
-// usageRule is one preference of a file, for the paths that its rule matches.
+// usageRule is one preference of a file, and the rule that selects the paths to which it applies.
 type usageRule struct {
 	rule      rule
 	statement Statement
@@ -95,7 +95,7 @@ func (g *Group) readUsage(l line) {
 	}
 }
 
-// readEarlySignals reads the Content-Signal lines before any group, where some authors put them.
+// readEarlySignals reads the Content-Signal lines before the first group, where some authors put them.
 func (g *Group) readEarlySignals() {
 	for _, l := range g.file.lines {
 		switch l.kind {
@@ -107,10 +107,10 @@ func (g *Group) readEarlySignals() {
 	}
 }
 
-// Usage returns the file's preferences about the uses of the page at this path: by the Content-Usage lines of the
-// group with the longest matching path, all of them when several are equally long
-// (draft-ietf-aipref-attach section 3.1), and in the same way by its Content-Signal lines and those before
-// any group. Neither Allow and Disallow nor the dialect matter. At most 1,024 preferences of a file are considered.
+// Usage returns the file's preferences about the uses of the page at this path. They are those of the group's Content-Usage lines with
+// the longest matching path (draft-ietf-aipref-attach section 3.1), and those of the Content-Signal lines, of the group and before any
+// group, with the longest matching path. Several paths may be equally long. Allow, Disallow and the dialect do not matter. At most 1,024
+// preferences of a file are considered.
 func (g *Group) Usage(pathQuery string) []Statement {
 	if len(g.all) > 0 {
 		g = g.all[0]
@@ -123,7 +123,7 @@ func (g *Group) Usage(pathQuery string) []Statement {
 	return g.longestUsage(out, contentSignal.String(), path)
 }
 
-// longestUsage appends the statements of one field with the longest path that matches.
+// longestUsage appends the statements of the field name whose matching path is the longest.
 func (g *Group) longestUsage(out []Statement, name, path string) []Statement {
 	longest, start := -1, len(out)
 	for i := range g.usage {
@@ -139,7 +139,7 @@ func (g *Group) longestUsage(out []Statement, name, path string) []Statement {
 	return out
 }
 
-// matches compares the rule with one path, with its wildcards.
+// matches reports whether the rule matches a path.
 func (ru *rule) matches(path string) bool {
 	head := headOf(ru, RFC9309)
 	if !strings.HasPrefix(path, head) {
@@ -151,13 +151,13 @@ func (ru *rule) matches(path string) bool {
 	return glob(ru.pattern[len(head):], path[len(head):], ru.anchored)
 }
 
-// License is a License line (RSL 1.0): it names a document with the terms of a site.
+// License is a License line (RSL 1.0). It names a document with the terms of a site.
 type License struct {
-	URL  string // as written; the standard wants it absolute
+	URL  string // URL as written; the standard requires an absolute one
 	Line int    // 1-based
 }
 
-// Licenses returns the License lines of the whole file, in order. Empty values are left out. Nothing in this package acts on them.
+// Licenses returns the License lines of the whole file, in order. Empty values are left out. Nothing in this package uses them.
 func (g *Group) Licenses() (out []License) {
 	if len(g.all) > 0 {
 		g = g.all[0]

@@ -5,29 +5,27 @@ import (
 	"strings"
 )
 
-// builder assembles one http or https URL. It implements the states of the basic URL parser that such a URL passes
-// through (WHATWG URL Standard, section 4.4), in linear time. Its methods take and return the text as dst, so that
-// a caller's buffer can stay on the stack.
+// builder assembles one http or https URL. It implements, in linear time, those states of the basic URL parser that such a URL reaches
+// (WHATWG URL Standard, section 4.4). Its methods take and return the text as dst, so that a caller's buffer can stay on the stack.
 type builder struct {
 	marks   marks
 	suspect bool // the text may differ from its normal form
-	isBase  bool // the text is the base itself
+	isBase  bool // the text is that of the base
 	encoder Encoder
 }
 
-// marks are the offsets at which the parts of a URL begin, in eight bytes. They overflow only for URLs that are too
-// long to be accepted.
+// marks holds the offsets at which the parts of a URL begin, in eight bytes. They overflow only for URLs that are too long to be
+// accepted.
 type marks struct {
-	host   uint8  // after "://"
-	normal bool   // the URL is its own normal form; derived from the text, like the others
-	port   uint16 // the ":" before the port; equal to path if there is no port
+	host   uint8  // offset after "://"
+	normal bool   // the URL is its own normal form
+	port   uint16 // offset of the ":" before the port; equal to path if there is no port
 	path   uint16
-	query  uint16 // index of the "?"; the length of the URL if there is no query
+	query  uint16 // offset of the "?"; the length of the URL if there is no query
 }
 
-// resolve appends to dst, which is empty, the URL that ref names relative to base, or ref itself if base is zero.
-// The query is encoded by e, or in UTF-8 if e is nil. The reason is "" on success; otherwise dst is only a buffer
-// to reuse.
+// resolve appends to dst, which is empty, the URL that ref names relative to base, or ref itself if base is zero. The query is encoded by
+// e, or in UTF-8 if e is nil. The reason is "" on success. Otherwise the result is only a buffer that can be used again.
 func (b *builder) resolve(dst []byte, base *URL, ref string, e Encoder) (_ []byte, reason string) {
 	*b = builder{encoder: e}
 	ref = tidy(ref)
@@ -41,7 +39,7 @@ func (b *builder) resolve(dst []byte, base *URL, ref string, e Encoder) (_ []byt
 		return dst, ReasonTooLong
 	case scheme != "" && scheme != base.Scheme():
 		dst, reason = b.absolute(dst, scheme, rest[separators(rest):])
-	default: // "http:a" with an http base is the reference "a"
+	default: // with an http base, "http:a" is the reference "a"
 		dst, reason = b.relative(dst, base, rest)
 	}
 	if reason == "" && len(dst) > MaxLen {
@@ -50,7 +48,7 @@ func (b *builder) resolve(dst []byte, base *URL, ref string, e Encoder) (_ []byt
 	return dst, reason
 }
 
-// relative continues from the base: the relative and the relative slash state.
+// relative resolves a reference without a scheme against the base: the relative and relative slash states.
 func (b *builder) relative(dst []byte, base *URL, ref string) (_ []byte, reason string) {
 	n := separators(ref)
 	switch {
@@ -77,7 +75,7 @@ func (b *builder) copyBase(dst []byte, base *URL, n int) []byte {
 	return append(dst, base.href[:n]...)
 }
 
-// absolute parses the part after the slashes that follow a scheme: the authority, host, port and path start states.
+// absolute parses the part after the scheme and its slashes: the authority, host, port and path start states.
 func (b *builder) absolute(dst []byte, scheme, s string) (_ []byte, reason string) {
 	dst = append(dst, scheme...)
 	dst = append(dst, "://"...)
@@ -102,7 +100,7 @@ func (b *builder) absolute(dst []byte, scheme, s string) (_ []byte, reason strin
 	return b.pathAndQuery(dst, s), ""
 }
 
-// url returns text, which builder has assembled, as a URL.
+// url returns text, which the builder has assembled, as a URL.
 func (b *builder) url(text []byte) URL {
 	u := URL{href: string(text), marks: b.marks}
 	u.marks.normal = !b.suspect || isNormal(u.href[u.marks.path:])
@@ -130,11 +128,10 @@ func cutAuthority(s string) (user, host, port string) {
 	return user, s, ""
 }
 
-// appendPort appends a port with its colon unless it is the scheme's default. It returns false if the text is not a
-// valid port.
+// appendPort appends a port with its colon unless it is the scheme's default. It returns false if the port is invalid.
 func appendPort(dst []byte, scheme, text string) ([]byte, bool) {
 	if len(text) < 2 {
-		return dst, true // none, or ":" alone
+		return dst, true // no port, or only ":"
 	}
 	n := 0
 	for i := 1; i < len(text); i++ {

@@ -1,6 +1,6 @@
 package weburl
 
-// Properties of a byte in the parts of a URL, one bit each.
+// Classes of bytes in the parts of a URL, one bit each.
 const (
 	blank        uint8 = 1 << iota // ASCII tab or newline: removed anywhere in a reference
 	separator                      // "/" or "\", which end a segment of an http URL's path
@@ -8,11 +8,11 @@ const (
 	encodeInText                   // special-query percent-encode set (section 1.3)
 	unreserved                     // RFC 3986 section 2.3
 	escape                         // "%"
-	alien                          // not allowed in a URI (RFC 3986 appendix A) at all
-	nameByte                       // allowed in a plain host name
+	alien                          // not allowed in a URI (RFC 3986 appendix A)
+	nameByte                       // allowed in a host name of the usual form
 )
 
-// classes is indexed by byte and never written after its initialisation.
+// classes has the classes of each byte. It is not changed after its initialisation.
 var classes = classify()
 
 func classify() (t [256]uint8) {

@@ -9,13 +9,12 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// maxHostLen is the longest host accepted, in bytes as written. A domain name has at most 253 (RFC 1035 section
-// 2.3.4); the rest leaves room for its percent-encoded spelling. The bound keeps Punycode cheap, which is quadratic
-// in the length of a label.
+// maxHostLen is the maximum length of a host, in bytes as written. A domain name has at most 253 (RFC 1035 section 2.3.4); more is
+// allowed for its percent-encoded spelling. The limit bounds the time for Punycode, which is quadratic in the length of a label.
 const maxHostLen = 512
 
-// appendHost appends the canonical form of a host (WHATWG URL Standard, section 3.5). Plain ASCII names and IPv4
-// addresses in their usual form, which are nearly all hosts, take a fast path.
+// appendHost appends the canonical form of a host (WHATWG URL Standard, section 3.5). Nearly all hosts are plain ASCII names or IPv4
+// addresses in the usual form, for which there is a fast path.
 func appendHost(dst []byte, s string) (_ []byte, reason string) {
 	switch {
 	case len(s) > maxHostLen:
@@ -35,8 +34,8 @@ func appendHost(dst []byte, s string) (_ []byte, reason string) {
 	return append(dst, h...), ""
 }
 
-// isPlainName reports whether s is its own canonical form except for upper case: ASCII letters, digits, "-", "_"
-// and ".", with a last label that cannot be taken for a number.
+// isPlainName reports whether s is its own canonical form, apart from upper case: it consists of ASCII letters, digits, "-", "_" and ".",
+// and its last label cannot be taken for a number.
 func isPlainName(s string) bool {
 	if s == "" {
 		return false
@@ -66,7 +65,7 @@ func isPlainIPv4(s string) bool {
 	return err == nil
 }
 
-// parseHost is the host parser for a special URL, for any input.
+// parseHost implements the host parser for the hosts of http URLs, for any input.
 func parseHost(s string) (string, bool) {
 	if strings.HasPrefix(s, "[") {
 		// whatwg-url accepts any number of brackets at either end.
@@ -76,7 +75,7 @@ func parseHost(s string) (string, bool) {
 		return parseAddress(s)
 	}
 	if !utf8.ValidString(s) {
-		return "", false // refused before percent-decoding could make it valid
+		return "", false // rejected here, because percent-decoding could make it valid
 	}
 	domain, ok := domainToASCII(unescapeAll(s))
 	if !ok || !endsInNumber(domain) {
@@ -88,8 +87,8 @@ func parseHost(s string) (string, bool) {
 	return parseAddress(domain)
 }
 
-// parseAddress passes a literal address to whatwg-url, which knows the spellings of IPv4 (decimal, octal,
-// hexadecimal, short) and the canonical form of IPv6.
+// parseAddress canonicalizes a literal address with whatwg-url, which knows the spellings of IPv4 (decimal, octal, hexadecimal, short)
+// and the canonical form of IPv6.
 func parseAddress(s string) (string, bool) {
 	u, err := whatwg.Parse("http://" + s + "/")
 	if err != nil {
@@ -98,13 +97,13 @@ func parseAddress(s string) (string, bool) {
 	return u.Hostname(), true
 }
 
-// lookup is the UTS #46 processing that the domain parser requires (WHATWG URL Standard, section 3.3):
-// non-transitional, with the bidi and joiner checks, without STD3 rules, hyphen checks and length checks.
+// lookup implements the UTS #46 processing that the domain parser requires (WHATWG URL Standard, section 3.3): non-transitional, with the
+// bidi and joiner checks, but without STD3 rules, hyphen checks and length checks.
 var lookup = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.CheckHyphens(false),
 	idna.CheckJoiners(true), idna.BidiRule(), idna.VerifyDNSLength(false), idna.Transitional(false))
 
-// domainToASCII is the domain parser (WHATWG URL Standard, section 3.3). ASCII domains are converted to lower case
-// whatever IDNA says about them; others are processed by IDNA.
+// domainToASCII implements the domain parser (WHATWG URL Standard, section 3.3). It converts ASCII domains to lower case, even if they
+// are invalid by IDNA; all others are processed by IDNA.
 func domainToASCII(s string) (string, bool) {
 	if isASCII(s) {
 		s = strings.ToLower(s)
@@ -149,8 +148,8 @@ func unescapeAll(s string) string {
 	return string(b)
 }
 
-// endsInNumber is the "ends in a number" checker (WHATWG URL Standard, section 3.5) for a domain in lower case: the
-// last label is all digits, or "0x" followed by hexadecimal digits or nothing.
+// endsInNumber implements the "ends in a number" checker (WHATWG URL Standard, section 3.5) for a domain in lower case: the last label is
+// all digits, or "0x" followed by hexadecimal digits or nothing.
 func endsInNumber(domain string) bool {
 	domain = strings.TrimSuffix(domain, ".")
 	last := lastLabel(domain)

@@ -18,10 +18,10 @@ var trackingNames = makeSet(
 	"wickedid", "zanpid", "irclickid", // affiliate networks
 )
 
-// trackingPrefixes are the beginnings of the names of whole families: the campaigns of Urchin, Matomo and Piwik.
+// trackingPrefixes has the prefixes of families of names: the campaigns of Urchin, Matomo and Piwik.
 var trackingPrefixes = []string{"utm_", "mtm_", "pk_", "piwik_"}
 
-// sessionNames are the parameters that carry a session, in query and path.
+// sessionNames has the names of parameters, in query and path, that identify a session.
 var sessionNames = makeSet(
 	"jsessionid",      // Java servlets
 	"phpsessid",       // PHP
@@ -29,16 +29,16 @@ var sessionNames = makeSet(
 	"zenid", "oscsid", // Zen Cart, osCommerce
 )
 
-// sessionPrefixes has the name to which ASP appends letters.
+// sessionPrefixes has the prefix of the names to which ASP appends letters.
 var sessionPrefixes = []string{"aspsessionid"}
 
-// tokenNames are names that have other uses too: they count as sessions only with a value that looks like a token.
+// tokenNames has names that are also used otherwise: such a parameter identifies a session only if its value looks like a token.
 var tokenNames = makeSet("sid", "session", "sessionid", "session_id", "sess", "sessid")
 
-// minToken is the least length of a value that looks like a session token, in bytes.
+// minToken is the minimum length of a value that looks like a session token, in bytes.
 const minToken = 16
 
-// indexNames and indexExtensions form the names of files that a server sends for a directory.
+// indexNames and indexExtensions form the names of the files that servers send for a directory.
 var (
 	indexNames      = makeSet("index", "default")
 	indexExtensions = makeSet("html", "htm", "shtml", "xhtml", "php", "asp", "aspx", "jsp", "cgi", "cfm")
@@ -52,10 +52,10 @@ func makeSet(names ...string) map[string]struct{} {
 	return m
 }
 
-// maxName is longer than every name above, so a name cut to that length is in no set.
+// maxName is greater than the length of every name above, so a name that is cut to it is in no set.
 const maxName = 32
 
-// contains looks up a name in lower case without allocating.
+// contains reports whether a name is in a set or begins with one of the prefixes, ignoring case. It does not allocate.
 func contains[T string | []byte](set map[string]struct{}, prefixes []string, name T) bool {
 	var space [maxName]byte
 	low := space[:min(len(name), maxName)]
@@ -71,12 +71,12 @@ func contains[T string | []byte](set map[string]struct{}, prefixes []string, nam
 	return ok
 }
 
-// isNoise reports whether a query parameter says nothing about the page. Its name is the first name bytes.
+// isNoise reports whether a query parameter does not affect the content of a page. Its name is the first name bytes.
 func isNoise[T string | []byte](parameter T, name int) bool {
 	return contains(trackingNames, trackingPrefixes, parameter[:name]) || isSession(parameter)
 }
 
-// isSession reports whether a parameter "name=value" carries a session.
+// isSession reports whether a parameter "name=value" identifies a session.
 func isSession[T string | []byte](parameter T) bool {
 	p := parameterAt(parameter, 0)
 	if p.name == len(parameter) {
@@ -97,7 +97,7 @@ func isToken[T string | []byte](value T) bool {
 	return len(value) >= minToken
 }
 
-// isIndex reports whether file is the name of a file that a server sends for its directory.
+// isIndex reports whether file is the name of a file that servers send for its directory.
 func isIndex(file []byte) bool {
 	for i, c := range file {
 		if c == '.' {
@@ -107,10 +107,9 @@ func isIndex(file []byte) bool {
 	return false
 }
 
-// Sessionless returns the text of u without the parameters in query and path that identify a visitor's session, and
-// true if it had any. [Usual] says what counts as one; nothing else is changed. URLs with the same Sessionless text
-// differ in the session only. Do not request it: a server may insist on a session. Sessionless allocates only if
-// there was a session.
+// Sessionless returns the text of u without the parameters in query and path that identify a visitor's session, and true if it had any.
+// [Usual] describes these parameters; nothing else is changed. URLs with the same Sessionless text differ only in the session. Do not
+// request this text, because servers may require a session. Sessionless allocates only if there was a session.
 func (u URL) Sessionless() (text string, had bool) {
 	if u.href == "" {
 		return "", false

@@ -8,14 +8,13 @@ import (
 	"github.com/PuerkitoBio/purell"
 )
 
-// NormalVersion is the version of the rules of [URL.Normal] and of every [Profile]. It increases with each change
-// that gives some URL another [Key]. A store of Keys that outlives the program records it and is not opened under
-// another version.
+// NormalVersion is the version of the rules of [URL.Normal] and of every [Profile]. It increases with each change that gives some URL
+// another [Key]. A store of Keys that outlives the program must record the version, and must not be used with another one.
 const NormalVersion = 1
 
-// Normal returns the normal form whose hash is the seen key: equal for spellings that RFC 3986 section 6.2.2 calls
-// equivalent, and for a few more that no server distinguishes. The URL that is sent stays as it was found. In
-// addition to what [Parse] does (case and default port, dot segments, no fragment), in path and query:
+// Normal returns the normal form, whose hash is the [Key]. It is equal for spellings that RFC 3986 section 6.2.2 calls equivalent, and
+// for a few others that servers do not distinguish. Requests use the URL as it was found. In addition to what [Parse] does (case and
+// default port, dot segments, no fragment), in path and query:
 //
 //   - percent-encoded unreserved bytes are decoded: "%7Euser" is "~user";
 //   - other escapes are written in upper case and never decoded: "a%2fb" is "a%2Fb", not "a/b";
@@ -24,9 +23,9 @@ const NormalVersion = 1
 //   - a "%" that begins no escape counts as "%25": "100%zz" is "100%25zz";
 //   - an empty query is dropped: "/a?" is "/a".
 //
-// These are purell's safe flags, applied to path and query alike and without decoding reserved bytes. Normal is
-// idempotent: parsed again, the normal form is its own normal form (one longer than [MaxLen] cannot be parsed). It
-// does not allocate for a URL that is already in normal form.
+// This is what purell's safe flags do, applied to both path and query and without decoding reserved bytes. Normal is idempotent: parsed
+// again, the normal form is its own normal form (one longer than [MaxLen] cannot be parsed). It does not allocate for a URL that is
+// already in normal form.
 func (u URL) Normal() string {
 	if u.marks.normal || u.href == "" {
 		return u.href
@@ -35,8 +34,8 @@ func (u URL) Normal() string {
 	return string(appendNormal(space[:0], u.href, int(u.marks.path)))
 }
 
-// appendNormal appends the normal form of href, whose path begins at path. It corrects well-formed escapes in place
-// and leaves everything else to purell.
+// appendNormal appends the normal form of href, whose path begins at index path. It corrects well-formed escapes itself; purell does
+// everything else.
 func appendNormal[T string | []byte](dst []byte, href T, path int) []byte {
 	start := len(dst)
 	dst = append(dst, href[:path]...)
@@ -62,7 +61,7 @@ func appendNormal[T string | []byte](dst []byte, href T, path int) []byte {
 	return dst
 }
 
-// isNormal reports whether a path with its query is its own normal form.
+// isNormal reports whether a path with its query is in normal form.
 func isNormal(s string) bool {
 	for i := range len(s) {
 		o := classes[s[i]]
@@ -77,13 +76,13 @@ func isNormal(s string) bool {
 	return strings.IndexByte(s, '?') != len(s)-1
 }
 
-// purellFlags are purell's safe flags and the removal of dot segments. The flags modify the net/url.URL that
-// NormalizeURL is given, so it gets a copy.
+// purellFlags are purell's safe flags and the removal of dot segments. NormalizeURL modifies the net/url.URL that it is given, so it gets
+// a copy.
 const purellFlags = purell.FlagsSafe | purell.FlagRemoveDotSegments
 
-// purellNormal returns the normal form by purell, for any URL. purell does not touch queries, so the query is
-// passed as fragment, which has the same grammar (RFC 3986 sections 3.4 and 3.5). net/url parses nothing here, so
-// no URL that a browser accepts can fail.
+// purellNormal returns the normal form of any URL, made by purell. purell does not change queries, so the query is passed as the
+// fragment, which has the same grammar (RFC 3986 sections 3.4 and 3.5). net/url does not parse anything here, so every URL that a browser
+// accepts is accepted.
 func purellNormal(href string, path int) string {
 	scheme, authority, _ := strings.Cut(href[:path], "://")
 	p, q, _ := strings.Cut(href[path:], "?")
@@ -95,9 +94,8 @@ func purellNormal(href string, path int) string {
 	return root + strings.ReplaceAll(rest, "%25", "%")
 }
 
-// guard decodes the unreserved bytes of s and protects all other escapes: purell works on decoded text, in which
-// "%2F" and "/" would be the same. A "%" in guarded text stands for itself; purell writes it as "%25", which
-// purellNormal reverts.
+// guard decodes the escaped unreserved bytes of s and protects all other escapes, because purell works on decoded text, in which "%2F"
+// and "/" would be the same. purell writes the "%" of a protected escape as "%25", which purellNormal reverts.
 func guard(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -118,17 +116,16 @@ func guard(s string) string {
 	return b.String()
 }
 
-// Key identifies a URL in a seen set: 128 bits of the hash of its normal form (XXH3). Two URLs with equal Keys are
-// taken for the same. Among n URLs the chance of any false match is about n²/2¹²⁹: below 10⁻²⁰ for 10⁹ URLs.
+// Key identifies a URL in a seen set: 128 bits of the hash of its normal form (XXH3). Two URLs with equal Keys are treated as the same
+// URL. Among n URLs, the probability of any false match is about n²/2¹²⁹: below 10⁻²⁰ for 10⁹ URLs.
 //
-// This holds for URLs that nobody constructed for the purpose. The hash has no secret, so whoever publishes links
-// may be able to construct two with the same Key; the one found later is then not fetched. Therefore a Key may
-// decide nothing but "seen before", and a store that must withstand even that uses a keyed hash of [URL.Normal]
-// instead.
+// This does not apply to URLs constructed for the purpose. The hash has no secret, so an author of links may be able to construct two
+// URLs with the same Key; the one found later is then not fetched. Therefore a Key must only be used to decide whether a URL was seen
+// before. A store that must withstand even this uses a keyed hash of [URL.Normal] instead.
 //
 // Do not mix Keys of different profiles, or of different values of [NormalVersion], in one set.
 type Key [16]byte
 
-// Key returns the 128-bit seen key: the hash of [URL.Normal], the same as Safe.Key(u). The zero URL has the zero
-// Key. Key allocates only for rare URLs (malformed escapes, very long ones).
+// Key returns the 128-bit key: the hash of [URL.Normal]. It equals Safe.Key(u). The zero URL has the zero Key. Key allocates only for
+// rare URLs (malformed escapes, very long ones).
 func (u URL) Key() Key { return Safe.Key(u) }

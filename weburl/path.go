@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// pathAndQuery appends a path and, if there is one, a query. dst holds scheme, authority and possibly the segments
-// of the base's directory, which the path continues, each segment after its "/".
+// pathAndQuery appends a path and, if there is one, a query. dst contains scheme and authority, and may contain the segments of the
+// base's directory, each after a "/", which the path continues.
 func (b *builder) pathAndQuery(dst []byte, s string) []byte {
 	root := int(b.marks.path)
 	for {
@@ -61,8 +61,8 @@ func segment(s string) (n int, seen uint8) {
 	return n, seen
 }
 
-// dots returns the number of dots in a segment that consists of dots alone, otherwise 0: 1 and 2 are the single-dot
-// and double-dot segments (WHATWG URL Standard, section 4.1; "%2e" counts as a dot).
+// dots returns the number of dots if a segment consists only of dots, otherwise 0. 1 and 2 stand for the single-dot and double-dot
+// segments (WHATWG URL Standard, section 4.1; "%2e" counts as a dot).
 func dots(segment string) int {
 	if len(segment) == 0 || segment[0] != '.' && segment[0] != '%' || len(segment) > len("%2e%2e") {
 		return 0
@@ -80,8 +80,8 @@ func dots(segment string) int {
 	return n
 }
 
-// shorten removes the last segment of the path that begins at root (WHATWG URL Standard, section 4.1). It reads
-// only what it removes, so a path of n bytes takes n steps however many dots it has.
+// shorten removes the last segment of the path that begins at root (WHATWG URL Standard, section 4.1). It reads only the bytes that it
+// removes, so a path of n bytes takes n steps, whatever its dot segments are.
 func shorten(dst []byte, root int) []byte {
 	if i := bytes.LastIndexByte(dst[root:], '/'); i >= 0 {
 		return dst[:root+i]
@@ -89,7 +89,7 @@ func shorten(dst []byte, root int) []byte {
 	return dst
 }
 
-// appendEncoded appends s, percent-encoded by one of the encode sets; seen has the classes of its bytes.
+// appendEncoded appends s, percent-encoded by the encode set set. seen has the classes of the bytes of s.
 func appendEncoded(dst []byte, s string, seen, set uint8) []byte {
 	if seen&set == 0 {
 		return append(dst, s...)
@@ -100,7 +100,7 @@ func appendEncoded(dst []byte, s string, seen, set uint8) []byte {
 			r, n = utf8.DecodeRuneInString(s)
 		}
 		switch {
-		case r == utf8.RuneError: // U+FFFD itself, or a byte that is not valid UTF-8
+		case r == utf8.RuneError: // U+FFFD itself, or an invalid byte
 			dst = append(dst, "%EF%BF%BD"...)
 		case classes[s[0]]&set == 0:
 			dst = append(dst, s[0])

@@ -7,18 +7,17 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Profile says which spellings the seen set takes for the same page. It affects only the [Key]: what is requested
-// is the URL as it was found, and of several that the profile takes for one, the one found first. Profiles are safe
-// for concurrent use, and each is idempotent.
+// Profile decides which spellings of URLs are treated as the same page. It affects only the [Key]: requests use the URL as it was found;
+// of several URLs that are the same page by the profile, the one found first is requested. Profiles are safe for concurrent use, and each
+// is idempotent.
 type Profile uint8
 
 const (
-	// Safe is [URL.Normal], the default. It merges spellings that RFC 3986 section 6.2.2 calls equivalent. It
-	// wrongly merges two pages only on a server that distinguishes "%7E" from "~", "%c3" from "%C3", "%" from
-	// "%25", "|" from "%7C", or "/a?" from "/a".
+	// Safe uses [URL.Normal] and is the default. It merges spellings that RFC 3986 section 6.2.2 calls equivalent. It wrongly merges two
+	// pages only on a server that distinguishes "%7E" from "~", "%c3" from "%C3", "%" from "%25", "|" from "%7C", or "/a?" from "/a".
 	Safe Profile = iota
-	// Exact is the URL as it is. It merges nothing but what [Parse] makes equal; a site that spells its own links
-	// in two ways is fetched twice.
+	// Exact uses the URL as it is. It merges only spellings that [Parse] makes equal. A page whose URL a site spells in two ways is
+	// fetched twice.
 	Exact
 	// Usual is Safe with three assumptions that are right for most sites and wrong for some:
 	//
@@ -37,7 +36,7 @@ const (
 	Usual
 )
 
-// errProfile reports an unknown profile name.
+// errProfile is returned for an unknown profile name.
 var errProfile = errors.New("weburl: unknown profile")
 
 // parseProfile returns the profile named "safe", "exact" or "usual"; "" is Safe. The error lists the names.
@@ -83,8 +82,8 @@ func (p *Profile) UnmarshalText(b []byte) error {
 	return err
 }
 
-// Normal returns the profile's canonical form of u: one text for all URLs that the profile takes for the same page.
-// It is the text of a URL (but may be longer than [MaxLen]).
+// Normal returns the profile's canonical form of u: one text for all URLs that are the same page by the profile. It is a URL, but may be
+// longer than [MaxLen].
 func (p Profile) Normal(u URL) string {
 	switch {
 	case p == Exact || u.href == "":
@@ -97,8 +96,8 @@ func (p Profile) Normal(u URL) string {
 	return u.Normal()
 }
 
-// Key returns the seen key of u under the profile: the hash of its Normal. The zero URL has the zero Key. Key
-// allocates only where [URL.Key] does, and for queries with more than 32 parameters.
+// Key returns the key of u under the profile: the hash of its Normal. The zero URL has the zero Key. Key allocates only if [URL.Key]
+// does, and for queries with more than 32 parameters.
 func (p Profile) Key(u URL) Key {
 	if u.href == "" {
 		return Key{}

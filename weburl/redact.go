@@ -2,15 +2,16 @@ package weburl
 
 import "strings"
 
-// masked stands for user information.
+// masked replaces user information.
 const masked = "*****"
 
-// withoutBreaks removes what the URL Standard removes first. It is made once: most pages have a mailto link, which is refused.
+// withoutBreaks removes the characters that the URL Standard removes first. It is made once, because most pages have a mailto link, which
+// is rejected.
 var withoutBreaks = strings.NewReplacer("\t", "", "\n", "", "\r", "")
 
-// Redact returns text that was meant to be a URL, with user and password masked, so that it can be shown. It also
-// recognizes user information where the URL Standard has none, as in a password with a slash in it, so it is for text
-// that Parse or Resolve has refused: in what they accept there is nothing to mask.
+// Redact returns text that was meant to be a URL, with user and password masked, so that it can be shown. It also masks text that is not
+// user information by the URL Standard, such as a password with a slash in it. It is for text that Parse or Resolve has rejected; text
+// that they accept contains no user information.
 func Redact(text string) string {
 	if strings.IndexByte(text, '@') < 0 {
 		return text
@@ -35,7 +36,7 @@ func Redact(text string) string {
 	return s[:start] + masked + rest[at:]
 }
 
-// Shown returns references in a form that may be shown: those that are not valid URLs are redacted.
+// Shown returns references that may be shown: those that are not valid URLs are redacted.
 func Shown(refs []string) []string {
 	res := make([]string, len(refs))
 	for i, ref := range refs {
@@ -47,8 +48,8 @@ func Shown(refs []string) []string {
 	return res
 }
 
-// authorityStart returns where user information would begin, after scheme and slashes, or -1 for a reference with
-// neither, which is a path.
+// authorityStart returns the index at which user information could begin, after the scheme and slashes. It returns -1 for a reference
+// that has neither, which is a path.
 func authorityStart(s string) int {
 	i := len(s) - len(strings.TrimLeftFunc(s, func(r rune) bool { return r <= ' ' }))
 	colon := strings.IndexByte(s[i:], ':')

@@ -2,9 +2,8 @@ package weburl
 
 import "strings"
 
-// tidy prepares a reference for the parser: it removes blanks at both ends, tabs and newlines anywhere, and the
-// fragment (WHATWG URL Standard, section 4.4, steps 1 to 3; in an http URL a "#" begins the fragment wherever it
-// is). It allocates only if there are tabs or newlines inside.
+// tidy prepares a reference for the parser: it removes blanks at both ends, tabs and newlines anywhere, and the fragment (WHATWG URL
+// Standard, section 4.4, steps 1 to 3; in an http URL every "#" begins the fragment). It allocates only if there are tabs or newlines in it.
 func tidy(ref string) string {
 	for len(ref) > 0 && ref[0] <= ' ' {
 		ref = ref[1:]
@@ -69,7 +68,7 @@ func separators(s string) int {
 	return n
 }
 
-// authorityEnd returns where the path or the query begins in a text that begins with an authority.
+// authorityEnd returns the index at which the path or the query begins in a text that begins with an authority.
 func authorityEnd(s string) int {
 	for i := range len(s) {
 		if classes[s[i]]&separator != 0 || s[i] == '?' {

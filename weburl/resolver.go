@@ -8,9 +8,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Resolver resolves the links of one document and returns their keys before URLs are made of them, so that links
-// seen before, which most are, cost no memory. It reuses its buffers for every link, so it is not safe for
-// concurrent use.
+// Resolver resolves the links of one document. It returns the key of a link before it makes a URL, so that known links, which are the
+// majority, need no memory. It reuses its buffers for every link, so it is not safe for concurrent use.
 //
 //	r := weburl.NewResolver(page, weburl.Safe)
 //	for _, ref := range links {
@@ -34,17 +33,15 @@ func NewResolver(base URL, p Profile) *Resolver {
 	return &Resolver{base: base, profile: p}
 }
 
-// Reset sets another base and keeps the buffers. It invalidates Views returned before.
+// Reset sets another base. It keeps the buffers, and invalidates earlier Views.
 func (r *Resolver) Reset(base URL) { r.base = base }
 
-// Resolve resolves ref as [URL.Resolve] does on the base, and returns a View. Once the buffers have grown to the
-// longest URLs of the site, neither Resolve nor the View's Key allocates, except for errors, references with tabs or
-// newlines inside, hosts that are neither plain ASCII names nor plain IPv4, and malformed escapes. The error is an
-// *[Error].
+// Resolve resolves ref against the base as [URL.Resolve] does, and returns a View. When the buffers have grown to the length of the
+// site's longest URLs, neither Resolve nor the View's Key allocates, except for errors, references with tabs or newlines inside, hosts
+// that are neither plain ASCII names nor plain IPv4, and malformed escapes. Errors are of type *[Error].
 func (r *Resolver) Resolve(ref string) (View, error) { return r.ResolveIn(nil, ref) }
 
-// ResolveIn resolves ref as [URL.ResolveIn] does on the base, and returns a View. It allocates where Resolve does,
-// and where the Encoder does.
+// ResolveIn resolves ref against the base as [URL.ResolveIn] does, and returns a View. It allocates when Resolve or the Encoder does.
 func (r *Resolver) ResolveIn(e Encoder, ref string) (View, error) {
 	var reason string
 	if r.text, reason = r.b.resolve(r.text[:0], &r.base, ref, e); reason != "" {
@@ -53,12 +50,12 @@ func (r *Resolver) ResolveIn(e Encoder, ref string) (View, error) {
 	return View{r}, nil
 }
 
-// View is the URL that a [Resolver] resolved last. It is valid until the Resolver's next Resolve or Reset; its
-// methods must not be called after that, nor on a zero View. The byte slices they return belong to the Resolver:
-// they are read-only and valid for as long.
+// View is the URL that a [Resolver] resolved last. It is valid until the Resolver's next Resolve or Reset; its methods must not be called
+// afterwards, or on a zero View. The byte slices that they return belong to the Resolver: they are read-only and valid as long as the
+// View.
 type View struct{ r *Resolver }
 
-// Key returns the seen key under the Resolver's profile: the same as Profile.Key of the URL.
+// Key returns the key under the Resolver's profile. It equals Profile.Key of the URL.
 func (v View) Key() Key { return v.r.key() }
 
 // URL returns the URL itself, which outlives the View. It allocates unless the URL is the base.
@@ -69,8 +66,8 @@ func (v View) URL() URL {
 	return v.r.b.url(v.r.text)
 }
 
-// Peek returns the URL in borrowed memory, for inspection: neither it nor any string obtained from it may be
-// kept beyond the next Resolve or Reset, which overwrite their bytes.
+// Peek returns the URL in borrowed memory, for inspection. The next Resolve or Reset overwrites its bytes, so neither the URL nor any
+// string obtained from it may be kept longer.
 func (v View) Peek() URL {
 	if v.r.b.isBase {
 		return v.r.base
@@ -112,10 +109,10 @@ func (r *Resolver) key() Key {
 	return xxh3.Hash128(normal).Bytes()
 }
 
-// Encoder appends text to dst in the encoding of a document, up to the first character that the encoding lacks. It
-// returns how many bytes of text it has read, which is less than len(text) if it has met such a character. Text is
-// UTF-8; ASCII is written unchanged unless it would alter how other bytes are read. An Encoder is safe for
-// concurrent use and retains neither argument. Package weburl/charset has the encoders of the web.
+// Encoder appends text to dst in the encoding of a document, up to the first character that the encoding lacks. It returns the number of
+// bytes of text that it has read, which is less than len(text) if there is such a character. Text is UTF-8. ASCII is written unchanged
+// unless it would change the meaning of other bytes. An Encoder is safe for concurrent use and retains neither argument. Package
+// weburl/charset has the encoders of the Encoding Standard.
 type Encoder func(dst []byte, text string) (_ []byte, n int)
 
 // query appends a percent-encoded query in the encoding (WHATWG URL Standard, section 1.3, percent-encode after

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// appendUsual appends the Usual form of a URL that is in Safe normal form and whose path begins at path. The text
-// may share its array with dst, below len(dst).
+// appendUsual appends the Usual form of a URL that is in Safe normal form and whose path begins at path. The text may be a part of
+// dst[:len(dst)].
 func appendUsual[T string | []byte](dst []byte, safe T, path int) []byte {
 	end := path
 	for end < len(safe) && safe[end] != '?' {
@@ -22,8 +22,8 @@ func appendUsual[T string | []byte](dst []byte, safe T, path int) []byte {
 	return appendParameters(dst, safe[end+1:])
 }
 
-// appendSessionless appends a path without its session parameters. A segment that would become "." or ".." keeps
-// them, because to the server it is not a dot segment.
+// appendSessionless appends a path without its session parameters. A segment that would become "." or ".." without them keeps them,
+// because for the server it is no dot segment.
 func appendSessionless[T string | []byte](dst []byte, path T) []byte {
 	segment := len(dst)
 	for i := 0; i < len(path); {
@@ -47,7 +47,7 @@ func isDots(segment []byte) bool {
 	return string(segment) == "." || string(segment) == ".."
 }
 
-// trimIndex removes the name of an index file from the path that dst holds from start on.
+// trimIndex removes the name of an index file from the path that begins at index start of dst.
 func trimIndex(dst []byte, start int) []byte {
 	file := start + bytes.LastIndexByte(dst[start:], '/') + 1
 	if isIndex(dst[file:]) {
@@ -56,10 +56,10 @@ func trimIndex(dst []byte, start int) []byte {
 	return dst
 }
 
-// A parameter is a place in a query: the bytes from start to end, and the end of its name.
+// A parameter is the position of a parameter in a query: its start and end, and the end of its name.
 type parameter struct{ start, name, end int }
 
-// appendParameters appends the parameters of a query that Usual keeps, with the "?".
+// appendParameters appends "?" and those parameters of a query that Usual keeps.
 func appendParameters[T string | []byte](dst []byte, query T) []byte {
 	var space [32]parameter
 	ps := space[:0]

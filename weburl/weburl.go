@@ -1,14 +1,14 @@
-// Package weburl provides the one URL type of amble: immutable, comparable, absolute http or https.
+// Package weburl provides amble's URL type: an absolute http or https URL, immutable and comparable.
 //
-// A [URL] is parsed from text as a browser parses it (WHATWG URL Standard), by [Parse] or by [URL.Resolve] against a
-// base. [URL.String], which is sent, distinguishes two spellings of one address; [URL.Key], which the seen set
-// stores, equates them. A [Profile] equates more of them, at a documented risk.
+// A [URL] is parsed from text as a browser parses it (WHATWG URL Standard), by [Parse] or by [URL.Resolve] against a base. Two spellings
+// of one address differ in [URL.String], which is requested, but have the same [URL.Key], by which known URLs are recognized. A [Profile]
+// can merge more spellings, at a documented risk.
 //
-// The rest of amble uses three keys derived from a URL: [URL.Host] for queueing and pacing, [URL.Origin] for the
-// scope of a robots.txt, and [URL.PathQuery] for what its rules match.
+// The rest of amble uses three keys derived from a URL: [URL.Host] for queueing and pacing, [URL.Origin] for the scope of a robots.txt,
+// and [URL.PathQuery] for matching the rules in it.
 //
-// A crawler meets a hundred links for each one that is new to it. [Resolver] returns the key of a link before a URL
-// is made of it, without allocating.
+// A crawler finds a hundred links for each one that is new. [Resolver] returns the key of a link before it makes a URL, without
+// allocating.
 //
 // Section numbers of the WHATWG URL Standard are those of its Review Draft of August 2026.
 //
@@ -22,22 +22,22 @@ import (
 	"strings"
 )
 
-// MaxLen is the longest URL accepted, in bytes, after normalisation. The request line built from it stays below 8
-// KiB plus the method, which common servers accept.
+// MaxLen is the maximum length of a URL, in bytes, after parsing. A request line with such a URL has at most 8 KiB plus the method, which
+// common servers accept.
 const MaxLen = 8192
 
-// URL is an absolute http or https URL without fragment and without user information. The zero URL is invalid; see
-// [URL.IsZero]. URLs are comparable with == (same spelling) and safe for concurrent use. A URL is a string header
-// and eight bytes: pass it by value.
+// URL is an absolute http or https URL without fragment and without user information. The zero URL is invalid; see [URL.IsZero]. URLs can
+// be compared with ==, which means the same spelling, and are safe for concurrent use. A URL is a string header and eight bytes: pass it
+// by value.
 type URL struct {
 	href  string
 	marks marks
 }
 
-// IsZero reports whether u is the invalid zero URL.
+// IsZero reports whether u is the zero URL, which is invalid.
 func (u URL) IsZero() bool { return u.href == "" }
 
-// String returns the URL as it is sent: the WHATWG serialisation without fragment.
+// String returns the URL as it is requested: the WHATWG serialisation without fragment.
 func (u URL) String() string { return u.href }
 
 // Scheme returns "http" or "https", or "" for the zero URL.
@@ -52,21 +52,21 @@ func (u URL) Scheme() string {
 // with IPv6 in brackets.
 func (u URL) Authority() string { return u.href[u.marks.host:u.marks.path] }
 
-// Origin returns scheme://host[:port] without the default port (RFC 6454 section 6.2): the key under which a
-// robots.txt is kept (RFC 9309 section 2.3).
+// Origin returns scheme://host[:port] without the default port (RFC 6454 section 6.2). A robots.txt applies to one origin (RFC 9309
+// section 2.3).
 func (u URL) Origin() string { return u.href[:u.marks.path] }
 
-// PathQuery returns the path, followed by "?" and the query if there is one: what robots rules match and what the
-// request line carries. It begins with "/".
+// PathQuery returns the path and, if there is a query, "?" and the query: the text that robots rules match and the request line contains.
+// It begins with "/".
 func (u URL) PathQuery() string { return u.href[u.marks.path:] }
 
-// Path returns the path alone. It begins with "/".
+// Path returns the path without the query. It begins with "/".
 func (u URL) Path() string { return u.href[u.marks.path:u.marks.query] }
 
-// Query returns what follows the "?", or "" if the query is missing or empty.
+// Query returns the text after the "?", or "" if the query is missing or empty.
 func (u URL) Query() string { return strings.TrimPrefix(u.href[u.marks.query:], "?") }
 
-// RobotsURL returns the URL of the origin's /robots.txt (RFC 9309 section 2.3). On the zero URL it is zero.
+// RobotsURL returns the URL of the origin's /robots.txt (RFC 9309 section 2.3), or the zero URL for the zero URL.
 func (u URL) RobotsURL() URL {
 	if u.href == "" {
 		return u
@@ -76,17 +76,16 @@ func (u URL) RobotsURL() URL {
 	return v
 }
 
-// directory returns the length of the origin and of the path without its last segment and the "/" before it: what a
-// relative path is appended to.
+// directory returns the length of the origin and of the path up to the "/" before its last segment: the part to which a relative path is
+// appended.
 func (u *URL) directory() int {
 	return int(u.marks.path) + strings.LastIndexByte(u.Path(), '/')
 }
 
-// MarshalText implements encoding.TextMarshaler: [URL.String], empty for the zero URL.
+// MarshalText implements encoding.TextMarshaler. It returns the text of [URL.String], empty for the zero URL.
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.href), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler, as [Parse]; empty text is the zero URL. On error u is
-// unchanged.
+// UnmarshalText implements encoding.TextUnmarshaler like [Parse]. Empty text is the zero URL. After an error u is unchanged.
 func (u *URL) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		*u = URL{}
@@ -107,16 +106,16 @@ const (
 	ReasonTooLong     = "url_too_long"    // longer than MaxLen, or its host is longer than 512 bytes
 )
 
-// Error says why a text is not a URL that amble can request.
+// Error reports why a text is not a URL that amble can request.
 type Error struct {
 	Reason string // one of the Reason constants
-	Input  string // a copy of the text, user information masked, cut to 200 bytes
+	Input  string // the text, with user information masked, at most 200 bytes
 }
 
-// Error returns the message with the input quoted: it is hostile text, and no control character may reach a log.
+// Error returns the message. It quotes the input, which may be hostile, so that no control character gets into a log.
 func (e *Error) Error() string { return "weburl: " + e.Reason + ": " + strconv.Quote(e.Input) }
 
-// maxInput bounds the part of a text that an Error retains, in bytes.
+// maxInput limits the part of a text that an Error contains, in bytes.
 const maxInput = 200
 
 func fail(reason, input string) error {
@@ -135,24 +134,23 @@ func ReasonOf(err error) string {
 	return ""
 }
 
-// Parse parses absolute text as a browser does (WHATWG URL Standard, basic URL parser, section 4.4): surrounding
-// blanks, tabs and newlines inside, backslashes and unusual host spellings are accepted as browsers accept them,
-// and the fragment is dropped. In text that is not valid UTF-8, each invalid byte counts as U+FFFD.
+// Parse parses an absolute URL as a browser does (WHATWG URL Standard, basic URL parser, section 4.4): blanks around it, tabs and
+// newlines in it, backslashes and unusual spellings of hosts are accepted as in browsers, and the fragment is dropped. In text that is
+// not valid UTF-8, each invalid byte counts as U+FFFD.
 //
-// The error is an *[Error]. Its reasons are checked in this order: [ReasonScheme] for anything with a scheme other
-// than http and https, however malformed; [ReasonTooLong] for text longer than [MaxLen] without its blanks and its
-// fragment, even if removing dot segments would make it shorter, or with a host longer than 512 bytes;
-// [ReasonSyntax]; [ReasonCredentials]; [ReasonTooLong] for the result. Parse takes time linear in the length of the
-// text.
+// Errors are of type *[Error]. Their reasons are checked in this order: [ReasonScheme] for text with a scheme other than http and https,
+// even if it is malformed; [ReasonTooLong] for text longer than [MaxLen] without its blanks and its fragment, even if removing dot
+// segments would make it shorter, or with a host longer than 512 bytes; [ReasonSyntax]; [ReasonCredentials]; [ReasonTooLong] for the
+// result. Parse takes time linear in the length of the text.
 func Parse(raw string) (URL, error) { return URL{}.Resolve(raw) }
 
-// Resolve returns the URL that a reference in a document at u points to (WHATWG URL Standard, section 4.4, with u
-// as the base URL). On the zero URL it is [Parse]. The error is an *[Error], as for Parse. Resolve allocates
-// nothing but the result; [Resolver] saves that too.
+// Resolve returns the URL that a reference in a document at u points to (WHATWG URL Standard, section 4.4, with u as the base URL). For
+// the zero URL, Resolve is [Parse]. Errors are those of Parse. Resolve allocates only the result; a [Resolver] does not even allocate
+// that.
 func (u URL) Resolve(ref string) (URL, error) { return u.ResolveIn(nil, ref) }
 
-// ResolveIn is like [URL.Resolve], for a reference in a document whose encoding is not UTF-8: browsers encode the
-// query in the document's encoding. A nil Encoder stands for UTF-8.
+// ResolveIn is like [URL.Resolve], for a reference in a document whose encoding is not UTF-8: the query is encoded in the document's
+// encoding, as in browsers. A nil Encoder stands for UTF-8.
 func (u URL) ResolveIn(e Encoder, ref string) (URL, error) {
 	var space [512]byte
 	var b builder

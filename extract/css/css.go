@@ -24,7 +24,7 @@ type Selector struct {
 	text  string
 }
 
-// Compile compiles a group of selectors. The error quotes the text and describes the mistake.
+// Compile compiles a group of selectors. The error quotes text and describes what is wrong with it.
 func Compile(text string) (*Selector, error) {
 	group, err := cascadia.ParseGroup(text)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Selector) String() string {
 	return s.text
 }
 
-// All returns the elements below n that s selects, in document order, each once.
+// All returns the elements below n that s selects, in document order and without repetitions.
 func All(n *html.Node, s *Selector) []*html.Node {
 	switch {
 	case n == nil:
@@ -69,8 +69,8 @@ func First(n *html.Node, s *Selector) *html.Node {
 	return cascadia.Query(n, s.group)
 }
 
-// Text returns the text of the first element that s selects, as a reader sees it: white space is collapsed to one space and
-// trimmed, scripts and styles are left out, and texts of different blocks are separated. It is "" if s selects nothing.
+// Text returns the text of the first element that s selects, as a browser shows it: white space is collapsed to one space and trimmed,
+// scripts and styles are left out, and texts of different blocks are separated by a space. It is "" if s selects nothing.
 func Text(n *html.Node, s *Selector) string {
 	var t textBuilder
 	if n = First(n, s); n != nil {
@@ -101,10 +101,10 @@ func attr(n *html.Node, name string) (string, bool) {
 // textBuilder collects text with its white space collapsed.
 type textBuilder struct {
 	b     strings.Builder
-	space bool // add a space before the next word
+	space bool // a space must precede the next word
 }
 
-// add walks n and its descendants without recursion: pages may be nested as deep as the parser allows.
+// add adds the text of n and its descendants. It uses no recursion, because pages may be nested as deep as the parser allows.
 func (t *textBuilder) add(n *html.Node) {
 	for at, up := n, false; ; {
 		switch {
@@ -139,7 +139,7 @@ func (t *textBuilder) text(s string) {
 	}
 }
 
-// isSpace reports whether r is white space that browsers collapse. No-break spaces are not.
+// isSpace reports whether r is white space that browsers collapse, which excludes no-break spaces.
 func isSpace(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' || r == '\f' }
 
 // silent reports whether the text of an element is not shown.
@@ -151,7 +151,7 @@ func silent(n *html.Node) bool {
 	return false
 }
 
-// separates reports whether an element interrupts the line of text around it.
+// separates reports whether an element begins a new line or block, so that the texts before, in and after it are separated.
 func separates(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.A, atom.Abbr, atom.B, atom.Bdi, atom.Bdo, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn, atom.Em,
@@ -159,7 +159,7 @@ func separates(n *html.Node) bool {
 		atom.S, atom.Samp, atom.Small, atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var,
 		atom.Wbr:
 		return false
-	case 0: // an element unknown to HTML is shown inline, like span
+	case 0: // browsers show elements that are unknown to HTML inline, like span
 		return false
 	}
 	return n.Type == html.ElementNode

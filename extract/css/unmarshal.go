@@ -13,10 +13,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// ErrNoMatch means that the page has no element for a field's selector, or that the element lacks the attribute.
+// ErrNoMatch is the cause if the page has no element for a field's selector, or if the element lacks the attribute.
 var ErrNoMatch = errors.New("no match")
 
-// ErrTooMuch means that earlier fields have used up the text that one Unmarshal may read.
+// ErrTooMuch is the cause if the fields read so far have used up the text that one Unmarshal may read.
 var ErrTooMuch = errors.New("too much text")
 
 // MaxText limits the text that one Unmarshal reads, in bytes.
@@ -24,7 +24,7 @@ const MaxText = 16 << 20
 
 // FieldError reports a field of a struct that could not be read from a page. The errors of [Unmarshal] are of this type.
 type FieldError struct {
-	Field    string // as in Go, with the fields that it is in: "Product.Offers[1].Price"
+	Field    string // path of the field in Go: "Product.Offers[1].Price"
 	Selector string // selector of the field
 	Err      error  // the cause: ErrNoMatch, or the error of converting the text
 }
@@ -37,7 +37,7 @@ func (e *FieldError) Error() string {
 // Unwrap returns the cause.
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// Unmarshal reads the fields of a struct from a page. dst is a pointer to the struct. Two tags say where the value of a field is:
+// Unmarshal reads the fields of a struct from a page. dst is a pointer to the struct. Two tags of a field select its value:
 //
 //	Name   string   `css:"h1"`                  // the text of the first h1, as Text returns it
 //	Image  string   `css:"img.main" attr:"src"` // an attribute of the first such element
@@ -49,16 +49,14 @@ func (e *FieldError) Unwrap() error { return e.Err }
 //	Self   string   `css:"" attr:"data-id"`     // "" is the element that the struct is read from
 //	Rest   any      // without a css tag, a field is left as it is
 //
-// A field whose selector matches nothing is an error ([ErrNoMatch]) unless it is a pointer or a slice. Unmarshal reads every field
-// that it can and returns the errors of the others joined, each a [*FieldError], so that a program can decide which of them it
-// needs.
+// A field whose selector matches nothing is an error ([ErrNoMatch]) unless it is a pointer or a slice. Unmarshal reads all fields that it
+// can read. For each other field it returns a [*FieldError], joined in one error, so that a program can decide which fields it needs.
 //
 // Selected elements can be nested, so that the same text is read many times: an Unmarshal that has read [MaxText] bytes stops with
 // [ErrTooMuch].
 //
-// Unmarshal panics if dst is not a pointer to a struct, or if the struct has a selector that is not valid, or a tag at a field that
-// is not exported, of a type that cannot be read, or of a struct that contains itself: these are mistakes of the program, which any
-// page reveals.
+// Unmarshal panics if dst is not a pointer to a struct, if a selector is invalid, or if there is a tag at a field that is not exported,
+// that has an unsupported type, or whose struct contains itself. These are errors of the program, which occur with any page.
 func Unmarshal(n *html.Node, dst any) error {
 	v := reflect.ValueOf(dst)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
@@ -77,7 +75,7 @@ type field struct {
 	attr     string
 }
 
-// structs caches the fields of each struct type, as []field.
+// structs caches the fields of each struct type. The values are of type []field.
 var structs sync.Map
 
 // fieldsOf returns the fields of a struct that have tags. It panics if the struct cannot be read.
@@ -113,7 +111,7 @@ func fieldsOf(t reflect.Type, within ...reflect.Type) []field {
 	return fs
 }
 
-// single returns the type of the value that is read from one element.
+// single returns the type of the value that is read from one element: of a slice or pointer, the type of its element.
 func single(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Slice && !isText(t) {
 		t = t.Elem()
@@ -126,10 +124,10 @@ func single(t reflect.Type) reflect.Type {
 
 var textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 
-// isText reports whether a type unmarshals text itself.
+// isText reports whether a type implements encoding.TextUnmarshaler.
 func isText(t reflect.Type) bool { return reflect.PointerTo(t).Implements(textUnmarshaler) }
 
-// readable reports whether set supports a type.
+// readable reports whether set can read a type.
 func readable(t reflect.Type) bool {
 	switch k := t.Kind(); k {
 	case reflect.String, reflect.Bool, reflect.Float32, reflect.Float64:
@@ -146,10 +144,10 @@ func compileTag(text string) (*Selector, error) {
 	return Compile(text)
 }
 
-// unmarshaler reads one page.
+// unmarshaler is one call of Unmarshal.
 type unmarshaler struct {
 	errs []error
-	left int // bytes of text that may be read
+	left int // number of bytes of text that may still be read
 }
 
 func (u *unmarshaler) fail(path string, f field, err error) {
@@ -166,10 +164,10 @@ func (u *unmarshaler) structure(n *html.Node, v reflect.Value, path string) {
 }
 
 func (u *unmarshaler) field(n *html.Node, v reflect.Value, f field, path string) {
-	v.SetZero() // a reused struct keeps nothing of the previous page
+	v.SetZero() // a struct that is used again must not keep values of another page
 	if v.Kind() != reflect.Slice || isText(v.Type()) {
 		if !u.value(First(n, f.selector), v, f, path) {
-			v.SetZero() // nor anything of a failed conversion
+			v.SetZero() // nor the result of a failed conversion
 		}
 		return
 	}
@@ -187,7 +185,7 @@ func (u *unmarshaler) field(n *html.Node, v reflect.Value, f field, path string)
 	}
 }
 
-// value reads v from an element, which is nil if there is none. It reports whether there was a value.
+// value reads v from an element; n is nil if there is none. It reports whether there was a value.
 func (u *unmarshaler) value(n *html.Node, v reflect.Value, f field, path string) bool {
 	if v.Kind() == reflect.Pointer {
 		if !f.in(n) {
@@ -216,7 +214,7 @@ func (u *unmarshaler) value(n *html.Node, v reflect.Value, f field, path string)
 	return true
 }
 
-// in reports whether the page of n has a value for the field.
+// in reports whether n has a value for the field.
 func (f field) in(n *html.Node) bool {
 	if f.attr == "" {
 		return n != nil
@@ -232,7 +230,7 @@ func (f field) text(n *html.Node) string {
 	return Attr(n, nil, f.attr)
 }
 
-// set converts text to v, which is readable.
+// set converts text to the type of v, for which readable must be true, and stores it in v.
 func set(v reflect.Value, text string) (err error) {
 	if isText(v.Type()) {
 		return v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
@@ -260,10 +258,10 @@ func set(v reflect.Value, text string) (err error) {
 	return cause(err)
 }
 
-// maxQuoted limits the text of a page that an error quotes, in bytes.
+// maxQuoted limits the text of a page that an error contains, in bytes.
 const maxQuoted = 100
 
-// cause shortens the text that an error of package strconv quotes.
+// cause shortens the text in an error of package strconv.
 func cause(err error) error {
 	var num *strconv.NumError
 	if !errors.As(err, &num) {

@@ -10,8 +10,9 @@ import (
 // axeVariable names the variable with the path of axe.min.js from the npm package axe-core, which checks the accessibility of pages.
 const axeVariable = "TEST_AXE"
 
-// Axe returns the serious and critical issues that axe-core finds on the page, an entry for each rule. axe-core is not part of this
-// repository: the environment variable TEST_AXE names its file. Without it, the page is not checked, and the test's log says so.
+// Axe returns the serious and critical issues that axe-core finds on the page, one entry for each rule. axe-core is not part of this
+// repository: the environment variable TEST_AXE contains the path of its file. If it is not set, the page is not checked, and the test
+// logs this.
 func (p *Page) Axe() (serious []string) {
 	p.b.t.Helper()
 	path := os.Getenv(axeVariable)

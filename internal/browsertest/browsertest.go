@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// required is the environment variable that makes a missing browser a failure.
+// required is the environment variable that makes a test fail if there is no browser.
 const required = "TEST_BROWSER"
 
-// unavailable skips the test, or fails it if a browser is required.
+// unavailable skips the test. If a browser is required, it fails the test instead.
 func unavailable(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if os.Getenv(required) == "required" {
@@ -23,7 +23,7 @@ func unavailable(t *testing.T, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// find returns the path of Chromium, "" if there is none.
+// find returns the path of Chromium, or "" if there is none.
 func find() string {
 	for _, name := range [...]string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chromium-headless-shell"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -33,7 +33,7 @@ func find() string {
 	return ""
 }
 
-// alone reports whether loopback is the only network.
+// alone reports whether the loopback interface is the only network interface.
 func alone() bool {
 	all, err := net.Interfaces()
 	if err != nil {
@@ -67,7 +67,7 @@ type Page struct {
 	session string
 }
 
-// Start starts a browser, which ends with the test. The test must be isolated: see [Isolate].
+// Start starts a browser, which is closed when the test ends. The test must be isolated: see [Isolate].
 func Start(t *testing.T) *Browser {
 	t.Helper()
 	path := find()
@@ -145,7 +145,7 @@ func (p *Page) Navigate(url string) {
 	}
 }
 
-// patience limits the time of everything in the browser.
+// patience limits the time of every operation of the browser.
 const patience = time.Minute
 
 // Eval evaluates JavaScript, waits for a promise, and stores the value in res, unless res is nil.
@@ -200,7 +200,7 @@ func (p *Page) Text() (text string) {
 	return text
 }
 
-// Beyond returns how many pixels wider the page is than its window.
+// Beyond returns the number of pixels by which the page is wider than its window.
 func (p *Page) Beyond() (pixels int) {
 	p.b.t.Helper()
 	p.Eval("document.documentElement.scrollWidth - document.documentElement.clientWidth", &pixels)

@@ -10,11 +10,11 @@ import (
 	"unsafe"
 )
 
-// isolated is the environment variable of a process without a network.
+// isolated is the environment variable that marks a process without a network.
 const isolated = "AMBLE_ISOLATED"
 
-// Isolate runs the test again in a process whose only network is a separate loopback. In that process it returns true; in the original one
-// it returns false when that process has ended, and the test must return.
+// Isolate runs the test again in a process whose only network is a separate loopback interface. In that process it returns true. In the
+// original process it returns false when the other one has ended, and the test must return.
 func Isolate(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(isolated) != "" {
@@ -55,7 +55,7 @@ func loopbackUp() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = syscall.Close(fd) }() // it was only needed for the call
+	defer func() { _ = syscall.Close(fd) }() // the socket was only needed for the call
 	request := struct {
 		name  [16]byte
 		flags uint16

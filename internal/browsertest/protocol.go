@@ -60,7 +60,7 @@ func launch(path, dir string) (*conn, error) {
 	c.cmd = exec.CommandContext(context.Background(), path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb",
 		"--remote-debugging-pipe", "--user-data-dir="+filepath.Join(dir, "profile"))
-	// Its processes have a pipe as standard error, so that Wait waits for the last of them: until then they write in dir.
+	// Its processes have a pipe as standard error, so that Wait waits until the last of them has ended: until then they write to dir.
 	c.cmd.Stderr, c.cmd.WaitDelay = io.Discard, patience
 	c.cmd.ExtraFiles = []*os.File{theirIn, theirOut}
 	c.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir)
@@ -79,7 +79,7 @@ func launch(path, dir string) (*conn, error) {
 
 // close ends the browser and waits for all its processes.
 func (c *conn) close() {
-	_, _ = c.call("", "Browser.close", nil, 5*time.Second) // it is killed anyway
+	_, _ = c.call("", "Browser.close", nil, 5*time.Second) // if it fails, the browser is killed
 	_ = c.in.Close()
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
@@ -88,7 +88,7 @@ func (c *conn) close() {
 
 // receive reads messages until the browser ends.
 func (c *conn) receive(out *os.File) {
-	defer func() { _ = out.Close() }() // only read
+	defer func() { _ = out.Close() }() // nothing was written
 	r := bufio.NewReader(out)
 	for {
 		b, err := r.ReadBytes(0)
@@ -113,7 +113,7 @@ func (c *conn) receive(out *os.File) {
 	}
 }
 
-// call sends a command and returns its answer.
+// call sends a command and returns its reply.
 func (c *conn) call(session, method string, params map[string]any, patience time.Duration) (json.RawMessage, error) {
 	c.mu.Lock()
 	c.id++
@@ -146,7 +146,7 @@ func (c *conn) call(session, method string, params map[string]any, patience time
 	return m.Result, nil
 }
 
-// await waits until ok, which is called with the lock held, returns true.
+// await waits until ok returns true. ok is called with the lock held.
 func (c *conn) await(ok func() bool, patience time.Duration) bool {
 	late := false
 	timer := time.AfterFunc(patience, func() {
@@ -167,10 +167,10 @@ func (c *conn) await(ok func() bool, patience time.Duration) bool {
 	return true
 }
 
-// loaded reports, with the lock held, whether a session has loaded the page of a navigation. The initial empty page of the session may
-// also have been loading.
+// loaded reports whether a session has loaded the page of a navigation. The lock is held. The initial empty page of the session may also
+// have been loading.
 func (c *conn) loaded(session, loader string) bool {
-	if loader == "" { // another position in the same page
+	if loader == "" { // a navigation within the same page
 		return true
 	}
 	for i := range c.events {
@@ -183,7 +183,7 @@ func (c *conn) loaded(session, loader string) bool {
 	return false
 }
 
-// loads returns, with the lock held, the number of pages that a session has loaded.
+// loads returns the number of pages that a session has loaded. The lock is held.
 func (c *conn) loads(session string) (n int) {
 	for i := range c.events {
 		e := &c.events[i]
@@ -195,7 +195,7 @@ func (c *conn) loads(session string) (n int) {
 	return n
 }
 
-// of returns the parameters of a session's events of a kind.
+// of returns the parameters of all events of a session that have this method.
 func (c *conn) of(session, method string) (all []json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The exit codes of the command.
+// The exit codes of amble's commands.
 const (
 	ExitDone        = 0
 	ExitInternal    = 1
@@ -19,7 +19,7 @@ const (
 	ExitNothing     = 3 // nothing was fetched
 	ExitFailures    = 4 // too many URLs failed, with --max-errors
 	ExitLimit       = 5 // a limit ended the crawl, with --fail-on-limit; or the disk is nearly full
-	ExitOutput      = 6 // output or disk
+	ExitOutput      = 6 // output could not be written, or the disk failed
 	ExitPoliteness  = 7 // the politeness check failed
 	ExitWall        = 8 // a bot wall kept a seed from being fetched
 	ExitUnavailable = 9 // servers that the command needs cannot be used at present
@@ -60,8 +60,8 @@ func Refuse(bad bool, format string, args ...any) error {
 	return nil
 }
 
-// UsageOf converts a package's error to an error about the user's input. It removes the name of the package, which means nothing to users.
-// Every line begins with where.
+// UsageOf converts an error of a package to an error about the user's input. It removes the name of the package, which means nothing to
+// users. Each line of the error begins with where.
 func UsageOf(where string, err error) error {
 	if err == nil {
 		return nil

@@ -13,24 +13,24 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// ErrClosed means that the reader of stdout has closed it, because it has read enough.
+// ErrClosed is returned if the reader of stdout has closed it, because it has read enough.
 var ErrClosed = errors.New("stdout was closed by its reader")
 
-// Stdout receives results. Hidden characters in them are escaped as in JSON. It remembers the first failure, so that errors of unchecked
-// writes, line by line for a person, are not lost.
+// Stdout receives results. Hidden characters in them are escaped as in JSON. It keeps the first error, so that it is not lost if callers
+// do not check each write.
 type Stdout struct {
 	mu  sync.Mutex
 	w   io.Writer
-	cut []byte // beginning of an incomplete character
+	cut []byte // bytes of an incomplete character at the end of the last Write
 	err error
 
-	edit func([]byte) []byte // nil: text is written unchanged
+	edit func([]byte) []byte // changes the text before it is written; may be nil
 }
 
 // NewStdout returns a Stdout that writes to w.
 func NewStdout(w io.Writer) *Stdout { return &Stdout{w: w} }
 
-// Write implements io.Writer. The error is ErrClosed, or one with the exit code for output.
+// Write implements io.Writer. It returns ErrClosed, or an error with the exit code for output.
 func (s *Stdout) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,14 +94,14 @@ func (s *Stdout) Unwrap() io.Writer {
 	return s.w
 }
 
-// Failure returns the first error of a Write, nil if there was none.
+// Failure returns the first error of a Write, or nil.
 func (s *Stdout) Failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Cause is the system's own word for an error, without the names of call and file around it.
+// Cause returns the operating system's text for an error, without the names of the call and the file.
 func Cause(err error) error {
 	var errno syscall.Errno
 	var path *os.PathError

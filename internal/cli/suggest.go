@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// DidYouMean returns a hint with the known word most similar to the given one, "" if none is similar.
+// DidYouMean returns a hint that contains the known word most similar to the given one. It returns "" if none is similar.
 func DidYouMean(word string, known []string) string {
 	best, least := "", 3
 	for _, k := range known {
@@ -21,7 +21,7 @@ func DidYouMean(word string, known []string) string {
 
 func normalWord(s string) string { return strings.ReplaceAll(strings.ToLower(s), "_", "-") }
 
-// distance returns the number of bytes to insert, delete or replace to make b of a.
+// distance returns the number of bytes that must be inserted, deleted or replaced to change a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -50,7 +50,7 @@ func PrintJSON(w io.Writer, v any) error {
 	return err
 }
 
-// ByCount returns the keys of counts, those with the largest first, and equal ones in their order.
+// ByCount returns the keys of counts, those with the largest counts first; keys with equal counts are sorted.
 func ByCount[K cmp.Ordered](counts map[K]int) []K {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 }
@@ -63,7 +63,7 @@ func Plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Num is a number with separators of thousands.
+// Num returns a number with thousands separators.
 func Num(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -80,7 +80,7 @@ func Nums(n int, what string) string {
 	return Num(n) + " " + what + "s"
 }
 
-// AndMore returns " and n more", "" for 0.
+// AndMore returns " and n more", or "" if n is 0.
 func AndMore(n int) string {
 	if n == 0 {
 		return ""
@@ -88,7 +88,7 @@ func AndMore(n int) string {
 	return fmt.Sprintf(" and %d more", n)
 }
 
-// After returns text behind a separator, "" if text is empty.
+// After returns separator and text, or "" if text is empty.
 func After(separator, text string) string {
 	if text == "" {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// None is the users' word for no limit. Values represent it as -1.
+// None is the word by which users specify no limit. Values represent it as -1.
 const None = "none"
 
 const noLimit = -1
@@ -68,7 +68,7 @@ func (n Number) MarshalText() ([]byte, error) {
 // Duration is a length of time.
 type Duration time.Duration
 
-// UnmarshalText implements encoding.TextUnmarshaler. A bare number is seconds.
+// UnmarshalText implements encoding.TextUnmarshaler. A number without a unit is in seconds.
 func (d *Duration) UnmarshalText(b []byte) error {
 	s := string(b)
 	if s == None {
@@ -107,7 +107,7 @@ func (d Duration) String() string {
 // Seconds returns the duration in seconds.
 func (d Duration) Seconds() float64 { return time.Duration(d).Seconds() }
 
-// Size is a Number of bytes.
+// Size is a number of bytes.
 type Size int64
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -138,9 +138,9 @@ var sizeUnits = []struct {
 	n      int64
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1}}
 
-// String returns the size in the form of MarshalText.
+// String returns the text of MarshalText.
 func (z Size) String() string {
-	b, _ := z.MarshalText() // never fails
+	b, _ := z.MarshalText() // no error is possible
 	return string(b)
 }
 

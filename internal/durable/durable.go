@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Replace writes or replaces a file durably and atomically: readers and later processes see the old or the new contents. The file is
+// Replace writes or replaces a file durably and atomically: at any time, readers see either the old or the new contents. The file is
 // readable by all users.
 func Replace(path string, b []byte) error {
 	t, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
@@ -28,13 +28,14 @@ func Replace(path string, b []byte) error {
 		err = os.Rename(t.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(t.Name()) // on an error the unused file stays
+		_ = os.Remove(t.Name()) // after an error, an unused file remains
 		return err
 	}
 	return Dir(filepath.Dir(path))
 }
 
-// RemoveUnfinished removes files that killed processes have left beside path during Replace. No Replace of path may be running.
+// RemoveUnfinished removes the temporary files of Replace that killed processes have left beside path. No Replace of path may be in
+// progress.
 func RemoveUnfinished(path string) error {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	for _, e := range entries {
@@ -46,7 +47,7 @@ func RemoveUnfinished(path string) error {
 	return err
 }
 
-// Dir makes the names in a directory durable where the system supports it.
+// Dir makes the names in a directory durable, if the system supports it.
 func Dir(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

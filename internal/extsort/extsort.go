@@ -38,8 +38,8 @@ type span struct{ from, to int }
 // run is a sorted sequence of records in the file.
 type run struct{ from, to int64 }
 
-// New returns an empty Sorter. It keeps up to memory bytes in memory, 0 meaning [DefaultMemory], and the rest in a file without a name in
-// dir.
+// New returns an empty Sorter. It keeps up to memory bytes in memory (0: [DefaultMemory]). All other records are in a file in dir, which
+// has no name.
 func New(dir string, memory int) *Sorter {
 	if memory == 0 {
 		memory = DefaultMemory
@@ -47,7 +47,7 @@ func New(dir string, memory int) *Sorter {
 	return &Sorter{dir: dir, memory: memory}
 }
 
-// Add adds a record. It does not keep b. The error is from the file.
+// Add adds a record. It does not keep b. It returns the error of the file.
 func (s *Sorter) Add(b []byte) error {
 	if s.err != nil {
 		return s.err
@@ -110,13 +110,13 @@ func (s *Sorter) write(fill func(put func([]byte)) error) error {
 func unnamed(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "sort-*")
 	if err == nil {
-		_ = os.Remove(f.Name()) // where a file in use cannot be removed, Close does it
+		_ = os.Remove(f.Name()) // if the system cannot remove a file in use, Close removes it
 	}
 	return f, err
 }
 
-// All returns the records in order. A record is valid until the next one is requested. After All, Add must not be called. The sequence
-// ends after an error.
+// All returns the records in order. A record is valid until the next one is requested. After All, Add must not be called. After an error,
+// the sequence ends.
 func (s *Sorter) All() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if s.err == nil {
@@ -135,7 +135,7 @@ func (s *Sorter) All() iter.Seq2[[]byte, error] {
 	}
 }
 
-// reduce merges runs until all can be merged at once.
+// reduce merges runs until the remaining runs can be merged at once.
 func (s *Sorter) reduce() error {
 	for len(s.runs) > maxOpen {
 		first := s.runs[:maxOpen]
@@ -176,7 +176,7 @@ func (s *Sorter) Close() error {
 		return nil
 	}
 	err := f.Close()
-	_ = os.Remove(f.Name()) // already removed, except where a file in use cannot be
+	_ = os.Remove(f.Name()) // fails if the file was already removed, unless a file in use cannot be
 	return err
 }
 
@@ -209,7 +209,7 @@ func records(in *bufio.Reader) Source {
 	}
 }
 
-// noEnd converts io.EOF to an error that does not mean the end of a run.
+// noEnd converts io.EOF to another error, because io.EOF would mean the end of a run.
 func noEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -45,13 +45,13 @@ func Merge(sources ...Source) iter.Seq2[[]byte, error] {
 	}
 }
 
-// head is a source with its next record.
+// head is a source and its next record.
 type head struct {
 	next   Source
 	record []byte
 }
 
-// heads is a heap by the next records.
+// heads is a heap of sources, ordered by their next records.
 type heads []head
 
 func (h heads) Len() int           { return len(h) }

@@ -6,6 +6,6 @@ import "os"
 // Close unlocks a file and closes it. Closing alone is not enough: a child process that is being started has copies of all open files, and
 // thus of their locks, until it executes its program, which can take a while on a busy machine.
 func Close(f *os.File) error {
-	_ = Unlock(f) // an error means that it was not locked
+	_ = Unlock(f) // fails if the file was not locked
 	return f.Close()
 }

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockAt returns a position beyond the end of every file, because others cannot read locked bytes.
+// lockAt returns the position of the locked byte, which is beyond the end of every file, because other processes cannot read locked
+// bytes.
 func lockAt() *windows.Overlapped { return &windows.Overlapped{OffsetHigh: 1 << 30} }
 
 // TryLock locks a file for this process, exclusively or shared, and returns false if another process has a conflicting lock. The system

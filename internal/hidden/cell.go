@@ -32,7 +32,7 @@ func Cell(s string) string {
 	return string(Escape([]byte(s)))
 }
 
-// isPlain reports whether Cell leaves a text unchanged: printable ASCII that begins with a letter or a digit. Most texts are.
+// isPlain reports whether Cell does not change a text because it is printable ASCII and begins with a letter or digit, as most texts do.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -43,5 +43,5 @@ func isPlain(s string) bool {
 	return true
 }
 
-// control reports whether r is a C0 control other than white space.
+// control reports whether r is a C0 control character other than a line feed or tab.
 func control(r rune) bool { return r < ' ' && r != '\n' && r != '\t' }

@@ -1,5 +1,5 @@
-// Package hidden recognizes and escapes characters that are invisible, or that change how others are displayed. With them a site could
-// move the cursor of a terminal, or disguise a line.
+// Package hidden recognizes and escapes characters that are invisible, or that change how others are displayed. With such characters, a
+// site could move the cursor of a terminal or disguise a line.
 package hidden
 
 import (
@@ -18,7 +18,7 @@ func Is(r rune) bool {
 		return true
 	case r < 0x600:
 		return r == 0xad || r == 0x34f
-	case 0x900 <= r && r < 0x115f, 0x2070 <= r && r < 0x3164, 0x3164 < r && r < 0xfe00: // most letters
+	case 0x900 <= r && r < 0x115f, 0x2070 <= r && r < 0x3164, 0x3164 < r && r < 0xfe00: // the blocks of most letters
 		return false
 	}
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
@@ -26,7 +26,7 @@ func Is(r rune) bool {
 
 const digits = "0123456789abcdef"
 
-// AppendEscape appends a character in JSON's escaped form: \u and four digits, or two of these beyond U+FFFF.
+// AppendEscape appends a character as an escape of JSON: \u and four digits, or two of these for a character beyond U+FFFF.
 func AppendEscape(b []byte, r rune) []byte {
 	if r > 0xffff {
 		r -= 0x10000

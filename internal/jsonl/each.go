@@ -23,12 +23,13 @@ type LineError struct {
 
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
-// Unwrap returns Err.
+// Unwrap returns the cause.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Each decodes each complete line of r and calls use with it, in order, until there is an error: a [LineError], or one of r. The argument
-// of use is valid until it returns. Lines are decoded in advance, by functions from parser, one for each goroutine, which get lines with
-// their ends. If first is not nil, one goroutine calls it for each decoded line, in order, also in advance.
+// Each decodes each complete line of r and calls use with the result, in order. It stops at the first error: a [LineError], or an error
+// of r. The argument of use is valid until use returns. Several goroutines decode lines in advance; each gets a decoding function from
+// parser, which is called with lines including their ends. If first is not nil, one goroutine calls it for each decoded line, in order,
+// before use.
 func Each[T any](r io.Reader, parser func() func([]byte, *T) error, first, use func(*T)) error {
 	b := &blocks[T]{from: r, free: make(chan *block[T], maxBlocks), order: make(chan *block[T], maxBlocks), quit: make(chan struct{})}
 	for range maxBlocks {
@@ -65,25 +66,25 @@ func Each[T any](r io.Reader, parser func() func([]byte, *T) error, first, use f
 	return nil
 }
 
-// blocks manages lines that several goroutines read and decode.
+// blocks manages the blocks of lines that several goroutines read and decode.
 type blocks[T any] struct {
 	free  chan *block[T] // unused blocks
-	order chan *block[T] // blocks that were read, in the order of the lines; closed after the last
+	order chan *block[T] // blocks that were read, in the order of the lines; closed after the last one
 	quit  chan struct{}  // closed to stop the goroutines
 
 	mu    sync.Mutex // guards the fields below
 	from  io.Reader
-	rest  []byte // incomplete line at the end of the last block
+	rest  []byte // incomplete line at the end of the last block that was read
 	ended bool
 }
 
-// block holds some lines.
+// block holds several lines.
 type block[T any] struct {
 	text   []byte
 	values []T           // decoded lines
 	n      int           // number of decoded lines
-	bad    error         // error of the line after them
-	err    error         // error of reading after them
+	bad    error         // error of the line after the decoded ones
+	err    error         // error of reading after these lines
 	done   chan struct{} // receives a value when text is decoded
 }
 
@@ -96,7 +97,7 @@ func (b *blocks[T]) stop() {
 	close(b.quit)
 }
 
-// pass calls first for the decoded lines, and then passes the blocks to on.
+// pass calls first for the decoded lines of each block, and then sends the block to on.
 func (b *blocks[T]) pass(first func(*T), on chan<- *block[T]) {
 	defer close(on)
 	for {
@@ -112,12 +113,12 @@ func (b *blocks[T]) pass(first func(*T), on chan<- *block[T]) {
 				first(&c.values[i])
 			}
 			c.done <- struct{}{}
-			on <- c // does not block: there is room for all blocks
+			on <- c // does not block, because on has room for all blocks
 		}
 	}
 }
 
-// work reads and decodes blocks until the lines or the work have ended.
+// work reads and decodes blocks until there are no more lines or quit is closed.
 func (b *blocks[T]) work(parse func([]byte, *T) error) {
 	for c := range b.free {
 		if !b.read(c) {
@@ -128,7 +129,7 @@ func (b *blocks[T]) work(parse func([]byte, *T) error) {
 	}
 }
 
-// read reads the next lines into a block, and puts it in order.
+// read reads the next lines into c, and sends c to order.
 func (b *blocks[T]) read(c *block[T]) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -151,18 +152,18 @@ func (b *blocks[T]) read(c *block[T]) bool {
 	b.rest = append(b.rest[:0], c.text[end:]...)
 	c.text = c.text[:end]
 	if errors.Is(c.err, io.EOF) || errors.Is(c.err, io.ErrUnexpectedEOF) {
-		c.err = nil // the last line is still being written
+		c.err = nil // the last line is incomplete, because it is still being written
 		b.ended = true
 	}
 	b.ended = b.ended || c.err != nil
-	b.order <- c // does not block: there is room for all blocks
+	b.order <- c // does not block, because order has room for all blocks
 	if b.ended {
 		close(b.order)
 	}
 	return true
 }
 
-// pastLine reads to the end of a line that is longer than MaxLine. If there is none, the line is incomplete.
+// pastLine reads to the end of a line that is longer than MaxLine. If the line has no end, it is incomplete.
 func (b *blocks[T]) pastLine() error {
 	buf := make([]byte, blockSize)
 	for {

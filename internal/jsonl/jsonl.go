@@ -1,11 +1,11 @@
-// Package jsonl supports readers of JSON lines, such as ledgers and visits with millions of lines: parallel decoding, parsing of times at
-// a fraction of the cost of package time, and interning of frequent texts.
+// Package jsonl supports readers of JSON lines, such as ledgers and visits with millions of lines: parallel decoding, parsing of times in
+// a fraction of the time that package time needs, and interning of frequent texts.
 package jsonl
 
 import "hash/maphash"
 
-// Names interns short texts that were read recently, at most some hundred KiB. The zero Names is ready for use. It must not be used
-// concurrently.
+// Names interns short texts that were read recently, at most some hundred KiB of them. The zero Names is ready for use. It is not safe
+// for concurrent use.
 type Names struct {
 	seed  maphash.Seed
 	slots *[1 << 12]string

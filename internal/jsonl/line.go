@@ -7,14 +7,14 @@ import (
 	"io"
 )
 
-// MaxLine is the maximum length of a line in bytes, with its end.
+// MaxLine is the maximum length of a line in bytes, including its end.
 const MaxLine = 16 << 20
 
-// ErrTooLong means that a line is longer than MaxLine.
+// ErrTooLong is the error of a line that is longer than MaxLine.
 var ErrTooLong = fmt.Errorf("it is longer than %d bytes", MaxLine)
 
-// ReadLine appends the next line of br to b[:0], with its end. If a line is longer than MaxLine, it skips the line and returns ErrTooLong.
-// The error is io.EOF after the last complete line, with the beginning of an incomplete line.
+// ReadLine appends the next line of br to b[:0], with its end. If a line is longer than MaxLine, it skips the line and returns
+// ErrTooLong. After the last complete line it returns io.EOF, and the beginning of an incomplete line if there is one.
 func ReadLine(br *bufio.Reader, b []byte) ([]byte, error) {
 	b = b[:0]
 	for long := false; ; {
@@ -41,7 +41,7 @@ func Lines(r io.Reader, f func(n int, line []byte) bool) error {
 		var err error
 		switch line, err = ReadLine(br, line); {
 		case errors.Is(err, io.EOF):
-			return nil // the last line is still being written
+			return nil // the last line is incomplete, because it is still being written
 		case errors.Is(err, ErrTooLong):
 			return &LineError{n, err}
 		case err != nil:

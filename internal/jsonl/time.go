@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// form is the only form that Time parses, with any digits.
+// form is the only form that Time parses; the digits may differ.
 const form = "2006-01-02T15:04:05.000000Z"
 
-// TimeForm is the layout of times in files for programs: RFC 3339 with exactly six fractional digits of seconds. Many readers take a time
-// with nanoseconds for text, and some do so with a time that has fewer digits than earlier ones.
+// TimeForm is the layout of times in files for programs: RFC 3339 with exactly six fractional digits of seconds. Many readers treat a
+// time with nanoseconds as text; some do so for a time with fewer digits than earlier ones.
 const TimeForm = "2006-01-02T15:04:05.000000Z07:00"
 
 // AppendTime appends t, of the years 0 to 9999, in the format [TimeForm], truncated to microseconds. It takes a third of the instructions
@@ -17,7 +17,7 @@ const TimeForm = "2006-01-02T15:04:05.000000Z07:00"
 func AppendTime(b []byte, t time.Time) []byte {
 	n := len(b) + len("2006-01-02T15:04:05")
 	b = append(t.AppendFormat(b, time.RFC3339), ".000000"...)
-	copy(b[n+7:], b[n:len(b)-7]) // the zone
+	copy(b[n+7:], b[n:len(b)-7]) // moves the zone
 	for i, micros := n+6, t.Nanosecond()/1000; i > n; i-- {
 		b[i] = byte('0' + micros%10)
 		micros /= 10
@@ -26,8 +26,8 @@ func AppendTime(b []byte, t time.Time) []byte {
 	return b
 }
 
-// Time parses an RFC 3339 time in UTC with six fractional digits. It returns false for anything else, valid or not: use
-// [time.Time.UnmarshalText] then, which gives the same result for all times that Time accepts.
+// Time parses an RFC 3339 time in UTC with six fractional digits. It returns false for any other text, even if that is a valid time:
+// callers then use [time.Time.UnmarshalText], which gives the same result for all times that Time accepts.
 func Time(text []byte) (t time.Time, ok bool) {
 	if len(text) != len(form) {
 		return t, false
@@ -46,12 +46,12 @@ func Time(text []byte) (t time.Time, ok bool) {
 	return time.Date(two(0)*100+two(2), time.Month(month), day, hour, minute, second, 1000*micros, time.UTC), true
 }
 
-// Times parses times, most of which are in the same minute as the previous one. The zero Times is ready for use. It must not be used
-// concurrently.
+// Times parses times, most of which are in the same minute as the time before. The zero Times is ready for use. It is not safe for
+// concurrent use.
 type Times struct {
 	minute [minuteLen]byte // text of the last minute
-	begins int64           // its Unix time
-	known  bool            // minute is set
+	begins int64           // Unix time at which the minute begins
+	known  bool            // minute and begins are set
 }
 
 const minuteLen = len("2006-01-02T15:04:")
@@ -59,7 +59,7 @@ const minuteLen = len("2006-01-02T15:04:")
 // TimeLen is the length of texts for [Time] and [Times.Of].
 const TimeLen = len(form)
 
-// Of is like [Time].
+// Of parses a time as [Time] does.
 func (c *Times) Of(text []byte) (t time.Time, ok bool) {
 	if len(text) == len(form) && c.known && string(text[:minuteLen]) == string(c.minute[:]) {
 		seconds, micros, ok := secondsOf(text[minuteLen:])
@@ -87,7 +87,7 @@ func secondsOf(text []byte) (seconds, micros int64, ok bool) {
 	if x&high|(x+0x0606060606060606)&high>>4 != 0x3333333333333333 {
 		return 0, 0, false
 	}
-	x = (x & 0x0f0f0f0f0f0f0f0f) * (10<<8 + 1) >> 8 // pairs, fours, eight
+	x = (x & 0x0f0f0f0f0f0f0f0f) * (10<<8 + 1) >> 8 // to pairs of digits, then to fours and eights
 	x = (x & 0x00ff00ff00ff00ff) * (100<<16 + 1) >> 16
 	x = (x & 0x0000ffff0000ffff) * (10000<<32 + 1) >> 32
 	return int64(10*tens + units), int64(x), true

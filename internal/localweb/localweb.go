@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// headers are sent with every response.
+// headers has the header fields of every response.
 var headers = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
@@ -35,7 +35,7 @@ type Hosts struct {
 	front map[string]bool // names of proxies in front of the server, with any port
 }
 
-// NewHosts returns the Hosts of a server that listens on address, as configured. front are the names of proxies in front of it.
+// NewHosts returns the Hosts of a server that listens on address, as configured. front has the names of proxies in front of the server.
 func NewHosts(address string, front ...string) *Hosts {
 	h := &Hosts{names: map[string]bool{"localhost": true}, front: map[string]bool{}}
 	if name, _, _ := net.SplitHostPort(address); name != "" {
@@ -48,7 +48,7 @@ func NewHosts(address string, front ...string) *Hosts {
 }
 
 // Ours reports whether a Host header field names this server, which listens on port. A page of another site can make a browser send
-// requests here under the name of that site (DNS rebinding), but not under an address or one of the names.
+// requests to this server under the name of that site (DNS rebinding), but not under an address or under a name in h.
 func (h *Hosts) Ours(host, port string) bool {
 	name, asked, err := net.SplitHostPort(host)
 	if err != nil {
@@ -59,8 +59,8 @@ func (h *Hosts) Ours(host, port string) bool {
 	return asked == port && (err == nil || h.names[name]) || h.front[name]
 }
 
-// Plain reports whether a token consists of letters, digits, - and _, so that it needs no escaping in a URL, a header field and a line of
-// a file.
+// Plain reports whether a token consists only of letters, digits, "-" and "_", so that it needs no escaping in URLs, header fields and
+// lines of files.
 func Plain(token string) bool {
 	return token != "" && !strings.ContainsFunc(token, func(c rune) bool {
 		return (c < '0' || '9' < c) && (c < 'a' || 'z' < c) && (c < 'A' || 'Z' < c) && c != '-' && c != '_'
@@ -70,7 +70,7 @@ func Plain(token string) bool {
 // Same compares secrets in constant time.
 func Same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// OnLoopback reports whether addr is one of loopback.
+// OnLoopback reports whether addr is a loopback address.
 func OnLoopback(addr net.Addr) bool {
 	ap, err := netip.ParseAddrPort(addr.String())
 	return err == nil && ap.Addr().Unmap().IsLoopback()

@@ -1,13 +1,13 @@
-// Package long determines how often tests repeat random parts: a few times in interactive runs, and often each night. It also reports
-// whether the race detector, which slows everything down, is on.
+// Package long determines how often tests repeat their random parts: a few times in interactive runs, many times in nightly runs. It also
+// reports whether the race detector, which slows everything down, is on.
 //
-// A test that tries seeds, kills processes or damages files uses [N]: the first number is enough to find most mistakes quickly, and
-// .ci/nightly selects the second, by TEST_FULL=1. Only the number differs; the checks are the same.
+// A test that tries seeds, kills processes or damages files uses [N]. Its first number is enough to find most errors quickly; .ci/nightly
+// sets TEST_FULL=1 to select the second. Only the number differs; the checks are the same.
 package long
 
 import "os"
 
-// variable is the environment variable that selects the full number. Processes that tests start inherit it.
+// variable is the environment variable that selects the number of nightly runs. Processes that tests start inherit it.
 const variable = "TEST_FULL"
 
 // Full reports whether tests repeat as often as in nightly runs.

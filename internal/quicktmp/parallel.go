@@ -2,8 +2,8 @@ package quicktmp
 
 import "flag"
 
-// Waiting lets eight parallel tests of a package run at the same time, however few processors there are: for tests that mostly wait for
-// pauses and servers. The flag -parallel overrides it.
+// Waiting lets eight parallel tests of a package run at the same time, even if there are fewer processors. It is for tests that mostly
+// wait for pauses and servers. The flag -parallel overrides it.
 func Waiting() {
 	flag.Parse()
 	given := false

@@ -15,17 +15,17 @@ import (
 	"time"
 )
 
-// Use makes a directory in memory the one for temporary files of this process and of its child processes, if this machine has one with
-// enough room and TMPDIR is not set.
+// Use makes a directory in memory the directory for temporary files of this process and of its child processes, if there is one with
+// enough space and TMPDIR is not set.
 func Use() {
 	if dir := memory(); dir != "" && os.Getenv("TMPDIR") == "" {
-		_ = os.Setenv("TMPDIR", dir) // on an error the default stays
+		_ = os.Setenv("TMPDIR", dir) // after an error, the default remains
 	}
 	state := filepath.Join(os.TempDir(), "amble-test-state-")
 	left, _ := filepath.Glob(state + "*") // the pattern is valid
 	for _, dir := range left {
 		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > time.Hour {
-			_ = os.RemoveAll(dir) // left by a process that has ended
+			_ = os.RemoveAll(dir) // it is from a process that has ended
 		}
 	}
 	_ = os.Setenv("AMBLE_STATE", fmt.Sprint(state, os.Getpid())) // it never fails for such a name

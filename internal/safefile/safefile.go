@@ -1,5 +1,5 @@
-// Package safefile opens files that others may have created, such as those in a job directory or a temporary folder. It neither waits for
-// a FIFO nor reads a device, and limits the bytes that it reads.
+// Package safefile opens files that other users may have created, such as files in a job directory or a temporary folder. It does not
+// wait for a FIFO, does not read a device, and limits the bytes that it reads.
 package safefile
 
 import (
@@ -9,17 +9,17 @@ import (
 	"os"
 )
 
-// Limits for files that the operator names.
+// Limits for files that the operator specifies.
 const (
 	Settings = 16 << 20  // bytes of a job file, a list of hosts or a robots.txt
 	Token    = 64 << 10  // bytes of a file with a token
 	Stream   = 256 << 20 // bytes of seeds from a file that is not regular
 )
 
-// ErrTooLong means that a file exceeds its size limit.
+// ErrTooLong is the error of a file that exceeds its size limit.
 var ErrTooLong = errors.New("longer than")
 
-// ErrNotRegular means that a file is a FIFO, a device, a socket or a directory.
+// ErrNotRegular is the error of a file that is a FIFO, a device, a socket or a directory.
 var ErrNotRegular = errors.New("not a regular file")
 
 // Open opens a regular file for reading, without waiting for a writer.
@@ -81,31 +81,31 @@ func Read(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // nothing was written
 	return ReadAll(f, path, limit)
 }
 
-// ReadNamed reads a file that the operator names, which may be a pipe, up to limit bytes. A longer file is an error.
+// ReadNamed reads a file that the operator specified, which may be a pipe, up to limit bytes. A longer file is an error.
 func ReadNamed(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // nothing was written
 	return ReadAll(f, path, limit)
 }
 
-// ErrShared means that others than its owner can read a file with a secret.
+// ErrShared is the error of a file with a secret that users other than its owner can read.
 var ErrShared = errors.New("others than its owner can read it")
 
-// ReadSecret is like ReadNamed, and refuses a regular file that others than its owner can read, where the system reports that. An
-// exception is a file of root that the group of a process of another user may read: Kubernetes and systemd pass secrets in this way.
+// ReadSecret is like ReadNamed, but returns an error for a regular file that users other than its owner can read, if the system reports
+// that. A file of root may be readable by the group of this process, because Kubernetes and systemd pass secrets in this way.
 func ReadSecret(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // nothing was written
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -116,17 +116,18 @@ func ReadSecret(path string, limit int64) ([]byte, error) {
 	return ReadAll(f, path, limit)
 }
 
-// ReadSeeds reads a list of seeds that the operator names. A regular file may have any size, other files up to Stream bytes.
+// ReadSeeds reads a list of seeds from a file that the operator specified. A regular file may have any size, other files up to Stream
+// bytes.
 func ReadSeeds(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // nothing was written
 	return ReadSeedsFrom(f, path)
 }
 
-// ReadSeedsFrom is like ReadSeeds, for an open reader. name is its name in errors.
+// ReadSeedsFrom is like ReadSeeds, for an open reader. Errors contain name.
 func ReadSeedsFrom(r io.Reader, name string) ([]byte, error) {
 	if f, ok := r.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
@@ -136,7 +137,7 @@ func ReadSeedsFrom(r io.Reader, name string) ([]byte, error) {
 	return ReadAll(r, name, Stream)
 }
 
-// ReadAll reads r up to limit bytes; more bytes are an error. name is its name in errors.
+// ReadAll reads r up to limit bytes. More bytes are an error. Errors contain name.
 func ReadAll(r io.Reader, name string, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(b)) > limit {

@@ -10,11 +10,11 @@ const (
 	shared   = 0 // modes are not meaningful on this system
 )
 
-// own reports true: temporary folders belong to one user here.
+// own returns true, because temporary folders belong to one user on this system.
 func own(os.FileInfo) bool { return true }
 
-// single reports true: the system does not say.
+// single returns true, because the system does not report the number of names.
 func single(os.FileInfo) bool { return true }
 
-// lent returns 0: modes say nothing here.
+// lent returns 0, because modes have no meaning on this system.
 func lent(os.FileInfo) os.FileMode { return 0 }

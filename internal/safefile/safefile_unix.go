@@ -19,14 +19,14 @@ func own(info os.FileInfo) bool {
 	return ok && int(s.Uid) == os.Geteuid()
 }
 
-// single reports whether a file has one name.
+// single reports whether a file has only one name.
 func single(info os.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && s.Nlink == 1
 }
 
-// lent returns the permission bits that a secret may have for others than its owner: reading by the group, for a file of root that the
-// group of this process may read.
+// lent returns the permission bits that users other than the owner may have for a secret: reading by the group, if the file belongs to
+// root and this process to the group.
 func lent(info os.FileInfo) os.FileMode {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Uid == 0 && os.Geteuid() != 0 {
 		return 0o040

@@ -16,13 +16,13 @@ import (
 	"unicode/utf8"
 )
 
-// shingle is the number of consecutive words per feature. With one, pages in the same language are similar because of common words; with
-// more, one changed word changes more features.
+// shingle is the number of consecutive words that form a feature. With one word, pages in the same language are similar because of common
+// words. With more than two, one changed word changes more features.
 const shingle = 2
 
 // Hasher computes fingerprints. It is safe for concurrent use.
 type Hasher struct {
-	spread [256]uint64 // spreads the bits of a byte to the bytes of a word
+	spread [256]uint64 // for each byte: a word with one bit of the byte in each of its bytes
 }
 
 // NewHasher returns a Hasher.
@@ -68,8 +68,8 @@ func mix(a, b uint64) uint64 {
 	return m ^ m>>33
 }
 
-// counter counts the features that have each of the 64 bits set: a word holds eight one-byte counters, which are emptied before they
-// overflow.
+// counter counts, for each of the 64 bits, the features in which it is set. Each word has eight one-byte counters, which are emptied
+// before they overflow.
 type counter struct {
 	h     *Hasher
 	lanes [8]uint64
@@ -137,7 +137,7 @@ func wordLen(b []byte) (n int) {
 	return n
 }
 
-// afterTag returns the part after the tag, comment or raw-text element at the beginning of page.
+// afterTag returns the part of page after the tag, comment or raw-text element at its beginning.
 func afterTag(page []byte) []byte {
 	for _, raw := range []string{"script", "style"} {
 		if len(page) > len(raw) && bytes.EqualFold(page[1:1+len(raw)], []byte(raw)) {
@@ -159,12 +159,12 @@ func afterTag(page []byte) []byte {
 // Distance returns the number of bits in which two fingerprints differ.
 func Distance(a, b uint64) int { return bits.OnesCount64(a ^ b) }
 
-// MaxDistance is the maximum distance of an Index: by the pigeonhole principle, two fingerprints that differ in three bits agree in one of
-// four blocks of 16.
+// MaxDistance is the maximum distance of an Index: two fingerprints that differ in at most three bits agree in at least one of four
+// blocks of 16 bits.
 const MaxDistance = 3
 
-// Index stores fingerprints, each with a name. It is safe for concurrent use and stores at most the number that it was created for, and 16
-// MiB of names.
+// Index stores fingerprints, each with a name. It is safe for concurrent use. It stores at most the number of fingerprints that it was
+// created for, and 16 MiB of names.
 type Index struct {
 	most, distance int
 
@@ -184,9 +184,9 @@ func NewIndex(most, distance int) *Index {
 	return x
 }
 
-const maxNames = 16 << 20 // total bytes
+const maxNames = 16 << 20 // total bytes of names
 
-// maxBlock limits the search among pages with the same block.
+// maxBlock limits the number of pages that are compared because they agree in a block.
 const maxBlock = 1000
 
 // Meet adds a fingerprint and returns the name of an earlier one within the distance, or "".

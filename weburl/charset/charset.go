@@ -1,8 +1,8 @@
-// Package charset encodes text in the legacy encodings of web pages, as browsers encode the query of a link found
-// on such a page (WHATWG Encoding Standard, and URL Standard section 1.3, "percent-encode after encoding").
+// Package charset encodes text in the legacy encodings of web pages, as browsers encode the queries of links on such pages (WHATWG
+// Encoding Standard, and URL Standard section 1.3, "percent-encode after encoding").
 //
-// It is separate from package weburl because the tables of the encodings are large. They are those of
-// golang.org/x/text/encoding, inverted, because its encoders differ from the Encoding Standard in places.
+// The package is separate from weburl because the tables of the encodings are large. The tables are inverted decoding tables of
+// golang.org/x/text/encoding, because its encoders differ from the Encoding Standard in places.
 package charset
 
 import (
@@ -20,7 +20,7 @@ import (
 // safe for concurrent use. The first call for an encoding takes some milliseconds to build its table.
 func Encoder(label string) weburl.Encoder {
 	if label == "utf-8" {
-		return nil // the common case
+		return nil // UTF-8, the most common one
 	}
 	e, err := htmlindex.Get(label)
 	if err != nil {
@@ -51,8 +51,8 @@ func Encoder(label string) weburl.Encoder {
 	return singleBytes()[name].encode
 }
 
-// wideKatakana are the characters that ISO-2022-JP substitutes for U+FF61 to U+FF9F (Encoding Standard, section 5,
-// index ISO-2022-JP katakana).
+// wideKatakana has the characters by which ISO-2022-JP replaces U+FF61 to U+FF9F (Encoding Standard, section 5, index ISO-2022-JP
+// katakana).
 var wideKatakana = []rune("。「」、・ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン゛゜")
 
 // The states of the encoder, each with the escape sequence that enters it.
@@ -86,7 +86,7 @@ func encodeISO2022JP(dst []byte, text string) ([]byte, int) {
 // codeISO2022JP returns the bytes of a character and the state in which they are written.
 func codeISO2022JP(r rune, state string) (code uint16, in string, ok bool) {
 	switch {
-	case r == 0x0e || r == 0x0f || r == 0x1b: // they would change the reader's state
+	case r == 0x0e || r == 0x0f || r == 0x1b: // such bytes would change the state of the reader
 		return 0, "", false
 	case r < utf8.RuneSelf && state == roman && r != '\\' && r != '~':
 		return uint16(r), roman, true
@@ -103,8 +103,7 @@ func codeISO2022JP(r rune, state string) (code uint16, in string, ok bool) {
 	return code - 0x8080, jis208, ok && code > 0xff
 }
 
-// singleBytes are the encodings with one byte per character, by name (Encoding Standard, section 9, and section
-// 14.5 for x-user-defined).
+// singleBytes has the encodings with one byte per character, by name (Encoding Standard, section 9, and section 14.5 for x-user-defined).
 var singleBytes = sync.OnceValue(func() map[string]codes {
 	all := map[string]codes{}
 	for _, name := range []string{
@@ -120,8 +119,8 @@ var singleBytes = sync.OnceValue(func() map[string]codes {
 	return all
 })
 
-// singleByte returns the codes of one encoding. Bytes from 0x80 to 0x9F that x/text maps to no character are the
-// control characters with that number.
+// singleByte returns the codes of one encoding. Bytes from 0x80 to 0x9F that x/text maps to no character stand for the control characters
+// with the same numbers.
 func singleByte(e encoding.Encoding) codes {
 	c := codes{}
 	c.add(e, upper)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// codes maps the characters beyond ASCII to their bytes: one byte below 0x100, otherwise two.
+// codes maps non-ASCII characters to their bytes: one byte if the number is below 0x100, otherwise two.
 type codes map[rune]uint16
 
 // encode implements weburl.Encoder.
@@ -34,8 +34,8 @@ func appendCode(dst []byte, code uint16) []byte {
 	return append(dst, byte(code))
 }
 
-// add maps each character that e decodes from one of the sequences to the first such sequence, unless the character
-// is mapped already. The sequences are in the order of the pointers in the Encoding Standard's index.
+// add maps each character that e decodes from one of the sequences to the first such sequence, unless c already has the character. The
+// sequences are in the order of the pointers in the Encoding Standard's index.
 func (c codes) add(e encoding.Encoding, sequences iter.Seq[uint16]) {
 	var order []uint16
 	var all []byte
@@ -61,7 +61,7 @@ func (c codes) add(e encoding.Encoding, sequences iter.Seq[uint16]) {
 // span is a range of bytes, both ends included.
 type span struct{ from, to int }
 
-// pairs yields the sequences of a lead and a trail byte in order.
+// pairs yields the sequences of a lead byte and a trail byte, in order.
 func pairs(leads, trails []span) iter.Seq[uint16] {
 	return func(yield func(uint16) bool) {
 		for lead := range within(leads) {
@@ -86,7 +86,7 @@ func within(spans []span) iter.Seq[int] {
 	}
 }
 
-// upper yields the single bytes beyond ASCII.
+// upper yields the non-ASCII bytes.
 func upper(yield func(uint16) bool) {
 	for b := uint16(0x80); b <= 0xff; b++ {
 		if !yield(b) {

@@ -1,10 +1,9 @@
 // Package hostmatch finds the entry of a list that applies to a host: the first one whose pattern matches it.
 //
-// A pattern is a host name ("www.site.test", at any port, or "www.site.test:8080"), a domain with all names below it
-// ("*.site.test", which includes site.test itself), or a range of addresses ("192.0.2.0/24", "2001:db8::1"). A host's
-// name is known before its address, so patterns of names come first: which of them matches does not depend on the
-// address. A host whose name is an IP address is written as a host name with a port, or with ":*" for all ports
-// ("192.0.2.7:*").
+// A pattern is a host name ("www.site.test", at any port, or "www.site.test:8080"), a domain with all names below it ("*.site.test",
+// which includes site.test itself), or a range of addresses ("192.0.2.0/24", "2001:db8::1"). A host's name is known before its address,
+// so patterns of names come before ranges. A host whose name is an IP address is written as a host name with a port, or with ":*" for all
+// ports ("192.0.2.7:*").
 package hostmatch
 
 import (
@@ -16,12 +15,12 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Table is a list of patterns. The nil Table has none. It is constant, and safe for concurrent use.
+// Table is a list of patterns. A nil Table is empty. It is immutable and safe for concurrent use.
 type Table struct {
-	names   map[string]int // by host name and by host:port
+	names   map[string]int // index by host name or host:port
 	domains map[string]int
 	ranges  []netip.Prefix
-	first   int // index of the first range
+	first   int // index of the first range of addresses
 }
 
 // None is the index returned if no entry matches.
@@ -36,8 +35,8 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%q: %s", e.Pattern, e.Reason) }
 
-// Compile makes a Table. The error joins an *[Error] for every pattern that is invalid or can never match: an earlier
-// pattern matches all of its hosts, or it is a pattern of names after one of addresses.
+// Compile makes a Table. The error joins an *[Error] for each pattern that is invalid or can never match: an earlier pattern matches all
+// of its hosts, or it is a name or a domain after a range of addresses.
 func Compile(patterns []string) (*Table, error) {
 	t := &Table{names: map[string]int{}, domains: map[string]int{}, first: len(patterns)}
 	var errs []error
@@ -64,7 +63,7 @@ func rangeOf(pattern string) (netip.Prefix, bool) {
 	return p.Masked(), err == nil
 }
 
-// errPattern says what a pattern may be.
+// errPattern describes the valid patterns.
 var errPattern = errors.New("want a host such as www.site.test or www.site.test:8080, a domain with all below it such as *.site.test, or a range of addresses such as 192.0.2.0/24")
 
 func (t *Table) add(i int, pattern string, all []string) error {
@@ -93,7 +92,7 @@ func (t *Table) add(i int, pattern string, all []string) error {
 	return nil
 }
 
-// Name returns the host or host:port that a pattern names, in the form used in URLs, or "" for a domain or a range.
+// Name returns the host or host:port of a pattern, in the form used in URLs. It returns "" for a domain or a range.
 func Name(pattern string) string {
 	if IsRange(pattern) || strings.HasPrefix(pattern, "*.") {
 		return ""
@@ -102,7 +101,7 @@ func Name(pattern string) string {
 	return host
 }
 
-// Exactly returns a pattern that matches only one host:port, or only all ports of one host. The host's name may be an IP
+// Exactly returns a pattern that matches only the given host:port or, if host has no port, all ports of that host. The host may be an IP
 // address.
 func Exactly(host string) string {
 	if IsRange(host) {
@@ -122,7 +121,7 @@ func hostOf(name string) (string, error) {
 	if colon := strings.LastIndexByte(host, ':'); colon > strings.LastIndexByte(host, ']') {
 		host, port = host[:colon], host[colon:]
 	}
-	if strings.HasSuffix(name, ":80") { // the default port, which the URL omits
+	if strings.HasSuffix(name, ":80") { // URLs omit the default port
 		port = ":80"
 	}
 	return bare(host) + port, nil
@@ -143,7 +142,7 @@ func (t *Table) addRange(i int, pattern string, all []string) error {
 	return nil
 }
 
-// Host returns the index of the entry that matches a host by its name, or None. The host is host:port, or a name alone.
+// Host returns the index of the entry that matches a host by name, or None. host is host:port, or a name.
 func (t *Table) Host(host string) int {
 	if t == nil || len(t.names)+len(t.domains) == 0 {
 		return None
@@ -163,7 +162,7 @@ func (t *Table) Host(host string) int {
 	return best
 }
 
-// domain returns the index of the entry for the closest domain that contains a name, or None.
+// domain returns the index of the entry for the longest domain that contains a name, or None.
 func (t *Table) domain(name string) int {
 	best := None
 	for more := len(t.domains) > 0; more; _, name, more = strings.Cut(name, ".") {
@@ -184,8 +183,7 @@ func earlier(best, i int) int {
 // bare returns a name without its trailing dot.
 func bare(name string) string { return strings.TrimSuffix(name, ".") }
 
-// Addr returns the index of the entry that matches an address, or None. It applies to hosts that no entry matches by
-// name.
+// Addr returns the index of the range that contains an address, or None. It is for hosts that no entry matches by name.
 func (t *Table) Addr(a netip.Addr) int {
 	if t == nil || !a.IsValid() {
 		return None
@@ -199,8 +197,8 @@ func (t *Table) Addr(a netip.Addr) int {
 	return None
 }
 
-// ByName reports whether the entry at this index is a pattern of names.
+// ByName reports whether the entry at this index is a host or a domain.
 func (t *Table) ByName(index int) bool { return t != nil && index >= 0 && index < t.first }
 
-// Ranges reports whether there are ranges of addresses.
+// Ranges reports whether the Table has ranges of addresses.
 func (t *Table) Ranges() bool { return t != nil && len(t.ranges) > 0 }
