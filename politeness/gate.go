@@ -35,8 +35,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Gate admits requests. It is the only maker of Permits and knows, for every host, its rules and its clocks. All methods are
-// safe for concurrent use; none blocks on anything but a short lock and, in [Grant.Begin] and Report, the ledger's writer.
+// Gate admits requests. It is the only maker of Permits and knows, for every host, its rules and its clocks. All methods are safe
+// for concurrent use. Without Config.Shared none blocks, except on a short lock and, in [Grant.Begin] and Report, on the ledger's writer.
 type Gate struct {
 	cfg     Config
 	journal journal

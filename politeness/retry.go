@@ -23,7 +23,7 @@ func (h *host) obeyRetryAfter(c *Config, now time.Time, r Reply) {
 	}
 }
 
-// obeyRateLimit holds the host until the quota that RateLimit reports as exhausted is renewed, or gives it up.
+// obeyRateLimit holds the host until the quota that RateLimit reports as exhausted is renewed, or gives the host up.
 func (h *host) obeyRateLimit(c *Config, now time.Time, r Reply) {
 	d, item := usedUp(r.Header)
 	if item == "" || c.Offline {

@@ -76,7 +76,7 @@ func Replay(ctx context.Context, dir, temp string, jobs []*job.Reader, documents
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(temp) }() // already compared
+	defer func() { _ = os.RemoveAll(temp) }() // the parts in temp are compared already
 	again := filepath.Join(temp, "corpus")
 	if _, err := export.WriteAll(ctx, jobs, Kind(text.Options{Refuse: made.Refuse, Documents: documents}), again, nil); err != nil {
 		return nil, err

@@ -269,7 +269,7 @@ func absent(t *testing.T, open Open) {
 	s := open(t, 2)
 	a, b := &crawl{s[0], "a", time.Second}, &crawl{s[1], "b", time.Second}
 	a.end(a.take(t, "h.test", addrOf(1)), 0)
-	_ = b.try(t, b.turn("h.test", addrOf(1))) // it waits, and never tries again
+	_ = b.try(t, b.turn("h.test", addrOf(1))) // b waits, and never tries again
 	start := time.Now()
 	for range 30 {
 		turn := a.take(t, "h.test", addrOf(1))
@@ -284,7 +284,7 @@ func absent(t *testing.T, open Open) {
 func leaves(t *testing.T, open Open) {
 	s := open(t, 2)
 	a, b := &crawl{s[0], "a", time.Second}, &crawl{s[1], "b", time.Second}
-	a.take(t, "h.test", addrOf(1)) // it is never reported
+	a.take(t, "h.test", addrOf(1)) // the turn is never reported
 	time.Sleep(time.Minute)
 	if b.try(t, b.turn("h.test", addrOf(1))) == nil {
 		t.Error("a request that is not over does not count")
