@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Visited returns the URLs requested of a host, in order of arrival, including repeats and /robots.txt. host is a
-// name, host:port, or "" for every host.
+// Visited returns the URLs that were requested from a host, in order of arrival, including repetitions and /robots.txt. host is a name,
+// host:port, or "" for every host.
 func (w *Web) Visited(host string) []string {
 	var urls []string
 	for _, r := range w.requestsTo(host) {
@@ -21,7 +21,7 @@ func (w *Web) requestsTo(host string) []Request {
 	})
 }
 
-// Count returns how many times a URL was requested.
+// Count returns the number of requests for a URL.
 func (w *Web) Count(url string) int {
 	n := 0
 	for _, r := range w.Requests() {
@@ -32,7 +32,7 @@ func (w *Web) Count(url string) int {
 	return n
 }
 
-// MustRequest fails the test for each of the URLs that was not requested.
+// MustRequest fails the test for each of the URLs that were not requested.
 func (w *Web) MustRequest(urls ...string) {
 	w.tb.Helper()
 	for _, u := range urls {
@@ -52,8 +52,8 @@ func (w *Web) MustNotRequest(urls ...string) {
 	}
 }
 
-// MustOrder fails the test unless all URLs were requested, each for the first time after the one before it in the
-// list. Other requests may come in between.
+// MustOrder fails the test unless all URLs were requested, and each for the first time after the one before it in the list. Other
+// requests may come in between.
 func (w *Web) MustOrder(urls ...string) {
 	w.tb.Helper()
 	seen := w.Visited("")
@@ -70,8 +70,8 @@ func (w *Web) MustOrder(urls ...string) {
 	}
 }
 
-// Gaps returns the times between requests to a host: from the latest end of the earlier requests to each start. The
-// gap of overlapping requests is negative. host is as for [Web.Visited].
+// Gaps returns the gaps between requests to a host: the times from the latest end of all earlier requests to the start of each request.
+// If requests overlap, the gap is negative. host has the form of that of [Web.Visited].
 func (w *Web) Gaps(host string) []time.Duration {
 	var gaps []time.Duration
 	var end time.Time

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Violation is a breach of politeness, as seen by the servers.
+// Violation is a breach of politeness that the simulated servers have observed.
 type Violation struct {
 	Rule     string        // "P1" … "P11", "rate", "gone", "hours", "opt-out", "method", "line" or "repeat": see [Web.Audit]
-	Host     string        // host:port, or the address for P6
-	Detail   string        // description, without the requests
+	Host     string        // host:port; the address for P6
+	Detail   string        // description of the breach, without the requests
 	First    Request       // the earlier request, if two are involved
 	Second   Request       // the offending request
-	Gap      time.Duration // between the two, if a gap is involved; negative if they overlap
+	Gap      time.Duration // gap between the two requests, if the rule is about gaps; negative if they overlap
 	Required time.Duration // the required gap
 }
 
@@ -68,7 +68,7 @@ func (v Violation) String() string {
 //	repeat  no URL is requested again after a complete answer with a final status (not 408,
 //	        425, 429, 5xx), except /robots.txt and its redirects
 //
-// With Expect.PerHost = n above 1 a request breaks P4 if n others are in flight or ended less than the gap before.
+// If Expect.PerHost is n > 1, a request violates P4 if n other requests are in flight or ended less than the gap before it.
 func (w *Web) Audit(e Expect) []Violation {
 	a := newAuditor(w, e)
 	for i := range a.log {
@@ -91,24 +91,24 @@ func (w *Web) Audit(e Expect) []Violation {
 	return a.found
 }
 
-// auditor holds the state of the rules while they go through the log in order.
+// auditor holds the state of the rules while it reads the log in order.
 type auditor struct {
 	web     *Web
 	e       Expect
 	log     []Request
 	found   []Violation
 	looks   map[string][]look   // looks at robots.txt, by origin
-	hops    map[int]bool        // IDs of requests that belong to the redirects of a robots.txt
-	hosts   map[string]*lane    // P3, P4
-	addrs   map[string]*lane    // P6
-	domains map[string]*lane    // P6
-	fails   map[string]*failing // for rule gone, by host
-	met     map[string]bool     // requested URLs
-	waits   map[string][]wait   // P7, by host
-	done    map[string]*Request // by URL
-	logins  map[string]*Request // last POST to each of Expect.Logins
-	posts   map[string]int      // number of POSTs
-	cookies map[string][]string // "name=value" set, by host
+	hops    map[int]bool        // IDs of requests that followed the redirects of a robots.txt
+	hosts   map[string]*lane    // state of P3 and P4, keyed by host
+	addrs   map[string]*lane    // state of P6, keyed by address
+	domains map[string]*lane    // state of P6, keyed by domain
+	fails   map[string]*failing // state of rule gone, keyed by host
+	met     map[string]bool     // URLs that were requested
+	waits   map[string][]wait   // state of P7, keyed by host
+	done    map[string]*Request // last complete answer, keyed by URL
+	logins  map[string]*Request // last POST, keyed by URL of Expect.Logins
+	posts   map[string]int      // number of POSTs, keyed by URL
+	cookies map[string][]string // "name=value" of cookies that were set, keyed by host
 	agent   *Request            // first request with a User-Agent
 }
 

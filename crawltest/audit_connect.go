@@ -31,8 +31,8 @@ func (a *auditor) connects(dials []Dial) {
 	}
 }
 
-// soleHost returns the host that an attempt to connect was for, or "" if there are several at the address and port,
-// or none.
+// soleHost returns the host for which an attempt to connect was made. It returns "" if several sites, or none, are at the address and
+// port.
 func (a *auditor) soleHost(d Dial) string {
 	a.web.mu.Lock()
 	defer a.web.mu.Unlock()
@@ -55,13 +55,13 @@ const connectTurn = 5 * time.Second
 // event is a use of an address: an attempt to connect, or a request on a connection that had one before.
 type event struct {
 	at      time.Time
-	request *Request // nil for an attempt
+	request *Request // nil for an attempt to connect
 	dial    *Dial
 }
 
-// connectsAtAddresses checks all uses of an address against P6 if an attempt to connect there failed: the attempt
-// counts as a request until it ends. An attempt longer than a turn may have lost its turn, but the pause after it
-// still holds.
+// connectsAtAddresses checks all uses of an address against P6 if an attempt to connect to it has failed. The attempt counts as a request
+// until it ends. If it takes longer than connectTurn, other requests are allowed from then on until it ends; the delay after it is still
+// required.
 func (a *auditor) connectsAtAddresses(dials []Dial) {
 	if !a.e.PerAddress {
 		return
@@ -112,7 +112,7 @@ func (a *auditor) uses(dials []Dial) map[string][]event {
 	return uses
 }
 
-// ownAt reports whether a host with its own rules is at a dial's address.
+// ownAt reports whether a host in Expect.Hosts is at the address of a dial.
 func (a *auditor) ownAt(d *Dial) bool {
 	a.web.mu.Lock()
 	defer a.web.mu.Unlock()
@@ -122,8 +122,8 @@ func (a *auditor) ownAt(d *Dial) bool {
 	})
 }
 
-// attempt is a failed attempt to reach a site: a look-up that failed temporarily, or a connection, whether it was
-// refused or made.
+// attempt is a failed attempt to reach a site: a look-up that failed temporarily, or an attempt to connect, whether it was refused or
+// not.
 type attempt struct {
 	at     time.Time
 	end    time.Time
@@ -131,10 +131,10 @@ type attempt struct {
 	failed bool
 }
 
-// unreached checks attempts to reach sites that never answered a request against the pauses of Expect.RobotsRetry:
-// their robots.txt is unreachable (P8). It skips sites that share a name, or an address and port, or whose robots.txt
-// is overridden. The check of a site ends where the robots.txt of another one redirects to it: from then on, a failed
-// connection may have been for that other one, which has its own pauses.
+// unreached checks attempts to reach sites that never answered a request against the pauses of Expect.RobotsRetry: their robots.txt is
+// unreachable (P8). It skips sites that share a name, or an address and port, and sites whose robots.txt is overridden. When the
+// robots.txt of another site redirects to a site, the check of that site ends, because later connections may have been made for the other
+// site, which has its own pauses.
 func (a *auditor) unreached(dials []Dial, lookups []Lookup) {
 	if len(a.e.RobotsRetry) == 0 {
 		return
@@ -147,7 +147,7 @@ func (a *auditor) unreached(dials []Dial, lookups []Lookup) {
 		if i := slices.IndexFunc(a.log, func(r Request) bool { return r.site == s }); i >= 0 {
 			first = a.log[i].Start
 			if pathOfURL(a.log[i].URL) != robotsPath {
-				continue // the robots.txt of another site is there, and its requests need not know that this one failed
+				continue // the robots.txt of another site is at this site, and requests for it need not consider the failures of this site
 			}
 		}
 		if to := a.redirectedTo(s); first.IsZero() || !to.IsZero() && to.Before(first) {
@@ -157,7 +157,7 @@ func (a *auditor) unreached(dials []Dial, lookups []Lookup) {
 	}
 }
 
-// redirectedTo returns when the robots.txt of another site first redirected to s; the zero Time if none did.
+// redirectedTo returns the time at which the robots.txt of another site first redirected to s, or the zero Time if none did.
 func (a *auditor) redirectedTo(s *Site) time.Time {
 	for i := range a.log {
 		r := &a.log[i]
@@ -187,7 +187,7 @@ func (a *auditor) attempts(s *Site, dials []Dial, lookups []Lookup) (all []attem
 	return all
 }
 
-// patient reports attempts to connect that come too early, up to a time. Another look-up of the address does not count.
+// patient reports attempts to connect before the time to that come too early. A repeated look-up of the address is not an attempt.
 func (a *auditor) patient(s *Site, all []attempt, to time.Time) {
 	n, until := 0, time.Time{}
 	for _, t := range all {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// failing counts consecutive answers of 429 or 5xx of a host. A 5xx counts half if it answers the first request for
-// its URL. It counts consecutive challenges, too: another failure between them changes nothing.
+// failing counts consecutive answers of a host with 429 or 5xx. A 5xx counts half, and only if it answers the first request for its URL.
+// It also counts consecutive challenges, which other failures do not interrupt.
 type failing struct {
 	halves      int
 	last        *Request
-	first, late *Request // requests answered with 429
+	first, late *Request // the first and the last request that was answered with 429
 	walls       int
-	wall        *Request // the last challenge
+	wall        *Request // the last request that was answered with a challenge
 }
 
-// maxWalls is the number of consecutive challenges after which a host must not receive any more requests.
+// maxWalls is the number of consecutive challenges after which a host must not receive further requests.
 const maxWalls = 5
 
 // challenged reports whether an answer is the challenge of a bot wall.
@@ -27,8 +27,8 @@ func challenged(r *Request) bool {
 // minSilent is the minimum number of failures for Expect.MaxSilence to apply.
 const minSilent = 5
 
-// failures checks r against the limits for failing hosts, and records its answer. An incomplete answer, which the
-// crawler itself may have aborted, is ignored.
+// failures checks r against the rule gone, and records its answer. An incomplete answer, which the crawler itself may have aborted, is
+// ignored.
 func (a *auditor) failures(r *Request) {
 	f := a.fails[r.Host]
 	if f == nil {
@@ -80,7 +80,7 @@ func (a *auditor) failures(r *Request) {
 	}
 }
 
-// silence returns how long the host has answered 429 without a good answer.
+// silence returns the time between the first and the last answer with 429 since the last good answer.
 func (f *failing) silence() time.Duration {
 	if f.first == nil {
 		return 0
@@ -102,7 +102,7 @@ func (a *auditor) limits(r *Request) {
 	}
 }
 
-// open reports whether Expect.Hours includes a moment between from and to, which are less than a day apart.
+// open reports whether Expect.Hours includes a time between from and to, which are less than a day apart.
 func (a *auditor) open(from, to time.Time) bool {
 	if len(a.e.Hours) == 0 {
 		return true

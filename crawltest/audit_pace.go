@@ -9,14 +9,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// lane holds the requests to one host or address so far, in order of arrival.
+// lane holds the requests so far to one host, address or domain, in order of arrival.
 type lane struct {
 	rs    []*Request
-	free  []time.Time // free[i]: end of all pauses required by rs[:i+1], apart from the delay
+	free  []time.Time // free[i] is the end of all pauses that rs[:i+1] require, apart from the delay
 	slack []time.Duration
 }
 
-// never returns the end of a request that has not ended.
+// never returns the time that stands for the end of a request in flight.
 func never() time.Time { return time.Unix(1<<40, 0) }
 
 func endOf(r *Request) time.Time {
@@ -26,7 +26,7 @@ func endOf(r *Request) time.Time {
 	return r.End
 }
 
-// add appends r. slack is the pause that it requires after its end, whatever the delay of the next request.
+// add appends r. slack is the pause required after r, whatever the delay is.
 func (l *lane) add(r *Request, slack time.Duration) {
 	free := endOf(r).Add(slack)
 	if n := len(l.free); n > 0 && l.free[n-1].After(free) {
@@ -35,14 +35,14 @@ func (l *lane) add(r *Request, slack time.Duration) {
 	l.rs, l.free, l.slack = append(l.rs, r), append(l.free, free), append(l.slack, slack)
 }
 
-// conflict describes why r must not be sent yet.
+// conflict lists the requests because of which r must not be sent yet.
 type conflict struct {
-	flying, near   int      // requests in flight when r began; and these plus those that ended too shortly before
-	overlap, close *Request // the last request of each kind
+	flying, near   int      // numbers of requests in flight when r began, and of those plus requests that ended too shortly before
+	overlap, close *Request // the last request that overlaps with r, and the last one that ended too shortly before
 	required       time.Duration
 }
 
-// conflicts compares r with all earlier requests. delay is the required gap after each, in addition to its slack.
+// conflicts compares r with all earlier requests. delay is the gap required after each of them, in addition to the slack.
 func (l *lane) conflicts(r *Request, delay time.Duration) conflict {
 	var c conflict
 	for i := len(l.rs) - 1; i >= 0 && l.free[i].Add(delay).After(r.Start); i-- {
@@ -100,8 +100,8 @@ func laneOf(m map[string]*lane, key string) *lane {
 	return m[key]
 }
 
-// latency returns the gap required after a slow answer. An incomplete answer, which the client may have aborted,
-// requires none. A request that was never answered leaves the gap unchanged.
+// latency returns the gap that P5 requires after a slow answer: none after an incomplete answer, which the client may have aborted. A
+// request that was never answered leaves the gap unchanged.
 func (a *auditor) latency(l *lane, r *Request, per int) time.Duration {
 	switch n := len(l.slack); {
 	case a.e.LatencyFactor == 0:
@@ -118,8 +118,8 @@ func (a *auditor) latency(l *lane, r *Request, per int) time.Duration {
 	return d
 }
 
-// crowded reports a request that came while others were in flight, or too shortly after them. rule is P3 for hosts,
-// which implies P4 and P5, or P6; operator is the delay set by the operator, who the host, address or domain.
+// crowded reports a request that came while other requests were in flight, or too shortly after them. rule is P3 for hosts, which stands
+// for P4 and P5, too, or P6. operator is the operator's delay. who names the host, address or domain.
 func (a *auditor) crowded(r *Request, c conflict, operator time.Duration, per int, rule, who string) {
 	v := Violation{Rule: rule, Host: who, Second: *r}
 	switch {
@@ -139,12 +139,12 @@ func (a *auditor) crowded(r *Request, c conflict, operator time.Duration, per in
 		return
 	}
 	if rule == "P6" && c.sameHost(r) {
-		return // reported already
+		return // another rule has reported it
 	}
 	a.report(v)
 }
 
-// sameHost reports whether the conflict is with r's own host.
+// sameHost reports whether r is in conflict with a request to its own host.
 func (c conflict) sameHost(r *Request) bool {
 	first := c.overlap
 	if first == nil {
@@ -153,15 +153,15 @@ func (c conflict) sameHost(r *Request) bool {
 	return first.Host == r.Host
 }
 
-// wait is a Retry-After, or a used-up RateLimit.
+// wait is the time required by a Retry-After or by a RateLimit that is used up.
 type wait struct {
 	by    *Request
 	until time.Time
 	field string
 }
 
-// retryAfter checks r against P7 and records its answer's Retry-After, which also holds the host that a redirect leads to, and
-// its RateLimit.
+// retryAfter checks r against P7. It records the Retry-After of its answer, which also applies to the target host of a redirect, and its
+// RateLimit.
 func (a *auditor) retryAfter(r *Request) {
 	_, crowd, _ := a.e.at(r.Host)
 	for _, wt := range a.waits[r.Host] {
@@ -169,9 +169,9 @@ func (a *auditor) retryAfter(r *Request) {
 		v := Violation{Rule: "P7", Host: r.Host, First: *wt.by, Second: *r, Gap: r.Start.Sub(wt.by.End), Required: asked}
 		switch {
 		case wt.by.ended == 0 || wt.by.ended > r.began:
-			continue // the crawler could not know it yet
+			continue // the crawler had not received the answer yet
 		case (crowd > 1 || wt.by.Host != r.Host) && r.Start.Equal(wt.by.End):
-			continue // at the same instant it may not know it either
+			continue // at this instant, the crawler may not have received the answer yet
 		case r.Start.Before(wt.until):
 			v.Detail = "before " + wt.field + " was over"
 		case a.e.MaxRetryAfter > 0 && asked > a.e.MaxRetryAfter:
@@ -193,7 +193,7 @@ func (a *auditor) retryAfter(r *Request) {
 	}
 }
 
-// redirectsTo returns the host that an answer redirects to, "" if it does not.
+// redirectsTo returns the host to which an answer redirects, or "" if it is no redirect.
 func redirectsTo(r *Request) string {
 	location := r.Answer.Get("Location")
 	from, err := weburl.Parse(r.URL)
@@ -207,8 +207,8 @@ func redirectsTo(r *Request) string {
 	return to.Host()
 }
 
-// quotaUsedUp returns the longest t of a RateLimit with r=0 (draft-ietf-httpapi-ratelimit-headers-11). It reads items whose
-// names have neither commas nor semicolons.
+// quotaUsedUp returns the longest t of a RateLimit with r=0 (draft-ietf-httpapi-ratelimit-headers-11). It ignores items with a comma or
+// semicolon in their names.
 func quotaUsedUp(r *Request) (longest time.Duration) {
 	if r.ended == 0 {
 		return 0
@@ -230,7 +230,7 @@ func quotaUsedUp(r *Request) (longest time.Duration) {
 	return longest
 }
 
-// retryTime returns when an answer permits the next request (RFC 9110 section 10.2.3).
+// retryTime returns the time from which an answer permits the next request (RFC 9110 section 10.2.3).
 func retryTime(r *Request) (time.Time, bool) {
 	if r.ended == 0 {
 		return time.Time{}, false
@@ -238,7 +238,7 @@ func retryTime(r *Request) (time.Time, bool) {
 	value := strings.TrimSpace(r.Answer.Get("Retry-After"))
 	var clock time.Duration
 	if r.site != nil {
-		clock = r.site.clock // set before the first request
+		clock = r.site.clock // set before the first request, so it needs no lock
 	}
 	if n, err := strconv.ParseUint(value, 10, 32); err == nil {
 		return r.End.Add(time.Duration(n) * time.Second), true
@@ -250,8 +250,8 @@ func retryTime(r *Request) (time.Time, bool) {
 	return at.Add(-clock), err == nil
 }
 
-// rate checks all requests together against Expect.Rate: of the requests from i to j, which arrived within t, all but
-// one and those delayed before must have been granted within t.
+// rate checks all requests together against Expect.Rate: of the requests from i to j, which arrived within t, all but one, and all but
+// those delayed before, must have been granted within t.
 func (a *auditor) rate() {
 	if a.e.Rate == 0 || len(a.log) == 0 {
 		return

@@ -13,17 +13,17 @@ import (
 const (
 	robotsPath   = "/robots.txt"
 	robotsHops   = 5         // RFC 9309 section 2.3.1.2
-	robotsEnough = 500 << 10 // a crawler may stop reading there: RFC 9309 section 2.5
+	robotsEnough = 500 << 10 // RFC 9309 section 2.5: a crawler may stop reading at this size
 	robotsMaxAge = 24 * time.Hour
 	robotsGood   = 30 * 24 * time.Hour // RFC 9309 section 2.3.1.4
-	admitSlack   = time.Minute         // between the decision about a page and its first byte
+	admitSlack   = time.Minute         // maximum time between the decision about a page and the first byte of its request
 )
 
 // look is one attempt to fetch an origin's robots.txt.
 type look struct {
-	first *Request // the request for /robots.txt itself
-	last  *Request // the last hop of its redirects; nil until they are followed to the end
-	good  bool     // the answer decides; otherwise the file was unreachable
+	first *Request // the request for /robots.txt
+	last  *Request // the request for the last target of redirects; nil until the redirects have been followed to the end
+	good  bool     // the answer determines the rules; otherwise the file was unreachable
 }
 
 // findLooks reads the log once and determines what the crawler learned about robots.txt.
@@ -59,7 +59,8 @@ func (a *auditor) follow(first *Request) look {
 	return look{first: first, last: at, good: more || decides(at)}
 }
 
-// hop returns the request that followed a redirect: the first one after it or, from a cache, the last one before.
+// hop returns the request that followed a redirect: the first request for its target after the redirect or, if that answer came from a
+// cache, the last one before.
 func (a *auditor) hop(to string, from *Request) *Request {
 	same := func(r Request) bool { return r.URL == to }
 	if i := slices.IndexFunc(a.log[from.ID:], same); i >= 0 {
@@ -73,8 +74,8 @@ func (a *auditor) hop(to string, from *Request) *Request {
 	return nil
 }
 
-// again returns the repetition of a hop whose response does not decide, after a process was killed: the next process continues the
-// redirects where the first one recorded that it was. The requests in between got no response.
+// again returns the repetition of a hop that was not answered conclusively because the crawler's process was killed. The next process
+// continues with the redirects that the first one had recorded. Requests in between got no response.
 func (a *auditor) again(hop *Request) *Request {
 	if !a.e.AllowRepeats {
 		return hop
@@ -93,7 +94,7 @@ func (a *auditor) again(hop *Request) *Request {
 	return at
 }
 
-// redirectTarget returns the target of a redirect, if the answer is one.
+// redirectTarget returns the target of a redirect, and whether the answer is one.
 func redirectTarget(r *Request) (string, bool) {
 	switch r.Status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -113,8 +114,8 @@ func redirectTarget(r *Request) (string, bool) {
 	return to.String(), true
 }
 
-// decides reports whether a response for robots.txt determines what is allowed. The body of a 2xx must have arrived, or the part of it
-// that a crawler must read. 202 means that the request was not acted upon, as with bot walls.
+// decides reports whether a response to a request for robots.txt determines the rules. The body of a 2xx must have arrived, or the part
+// of it that a crawler must read. 202 means that the request was not acted upon, as bot walls use it.
 func decides(r *Request) bool {
 	switch {
 	case r.Status >= 500, r.Status == http.StatusTooManyRequests, r.Status == http.StatusAccepted, r.Status < 200, challenged(r):
@@ -125,7 +126,7 @@ func decides(r *Request) bool {
 	return true
 }
 
-// known returns what the crawler knew when it sent r: the last complete look, and the last good one.
+// known returns the crawler's knowledge of robots.txt when it sent r: the last complete look, and the last good one.
 func (a *auditor) known(r *Request) (last, good *look) {
 	looks := a.looks[originOfURL(r.URL)]
 	for i := len(looks) - 1; i >= 0 && good == nil; i-- {
@@ -156,7 +157,7 @@ func originOfURL(u string) string {
 
 func pathOfURL(u string) string { return strings.TrimPrefix(u, originOfURL(u)) }
 
-// isRobots reports whether r is for a robots.txt or one of its redirects.
+// isRobots reports whether r is a request for a robots.txt or for a target of its redirects.
 func (a *auditor) isRobots(r *Request) bool {
 	return pathOfURL(r.URL) == robotsPath || a.hops[r.ID]
 }
@@ -194,7 +195,7 @@ func (a *auditor) robots(r *Request) {
 	a.report(bad)
 }
 
-// lifetime returns how long a look at robots.txt permits requests for pages.
+// lifetime returns the time for which pages may be requested after a look at robots.txt.
 func (a *auditor) lifetime(l *look) time.Duration {
 	const least = time.Minute
 	most := robotsMaxAge
@@ -220,8 +221,8 @@ func maxAge(value string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, ok && err == nil
 }
 
-// robotsRetries checks looks at a robots.txt that fails against the pauses of Expect.RobotsRetry. An incomplete
-// answer, which the crawler itself may have aborted, is ignored.
+// robotsRetries checks the looks at a failing robots.txt against the pauses of Expect.RobotsRetry. An incomplete answer is ignored,
+// because the crawler itself may have aborted it.
 func (a *auditor) robotsRetries() {
 	for _, looks := range a.looks {
 		var o outage
@@ -237,7 +238,7 @@ func (a *auditor) robotsRetries() {
 type outage struct {
 	first, last *look // nil if the last look did not fail
 	n           int
-	late        time.Duration // how much later than Expect.RobotsRetry allows the looks were made
+	late        time.Duration // sum of the times by which looks came later than Expect.RobotsRetry allows
 	had         *look         // the last good look
 	flying      *look         // the previous look
 }
@@ -295,7 +296,8 @@ func (a *auditor) robotsRetry(r, before *Request, pause time.Duration) {
 	}
 }
 
-// forbidden checks r against P2, by the version of robots.txt that the crawler saw, or the one it would have seen.
+// forbidden checks r against P2, by the version of robots.txt that the crawler received or, if it received none, by the one it would have
+// received.
 func (a *auditor) forbidden(r *Request, good *look) {
 	if r.site == nil {
 		return
@@ -312,7 +314,7 @@ func (a *auditor) forbidden(r *Request, good *look) {
 	}
 }
 
-// reluctant reports a page of a host that requires longer pauses than the crawler accepts.
+// reluctant reports r if it requests a page of a host whose delay is longer than the crawler accepts.
 func (a *auditor) reluctant(r *Request) {
 	if d := a.crawlDelay(r); a.e.MaxCrawlDelay > 0 && d > a.e.MaxCrawlDelay {
 		a.report(Violation{Rule: "P5", Host: r.Host, Second: *r, Detail: "the host requires " + d.String() + " between requests and should have been given up"})

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// maxRequestLine is the longest request line that every server can be expected to accept (RFC 9112 section 3
-// recommends 8000 bytes at least).
+// maxRequestLine is the maximum length of a request line that all servers can be expected to accept (RFC 9112 section 3 recommends at
+// least 8000 bytes).
 const maxRequestLine = 8 << 10
 
 // identity checks r against P11.
 func (a *auditor) identity(r *Request) {
 	if r.Method == "" {
-		return // it could not be parsed: rule line reports it
+		return // the request could not be parsed, so rule line reports it
 	}
 	v := Violation{Rule: "P11", Host: r.Host, Second: *r}
 	switch ua := r.UserAgent; {
@@ -35,8 +35,8 @@ func (a *auditor) identity(r *Request) {
 	a.credentials(r)
 }
 
-// names reports whether a User-Agent contains a product of that name, in its comments or outside (RFC 9110 section
-// 10.1.5). A mention inside a URL does not count.
+// names reports whether a User-Agent contains a product of this name, in a comment or outside (RFC 9110 section 10.1.5). A name inside a
+// URL does not count.
 func names(ua, product string) bool {
 	words := strings.FieldsFunc(ua, func(c rune) bool { return strings.ContainsRune(" \t;,()", c) })
 	return slices.ContainsFunc(words, func(word string) bool {
@@ -45,7 +45,7 @@ func names(ua, product string) bool {
 	})
 }
 
-// credentials reports cookies and passwords that r must not contain.
+// credentials reports cookies and passwords that r must not send.
 func (a *auditor) credentials(r *Request) {
 	host := hostname(r.Host)
 	for _, line := range r.Header["Cookie"] {
@@ -96,7 +96,7 @@ func (a *auditor) wire(r *Request) {
 	}
 }
 
-// isFinal reports whether a status does not invite another attempt.
+// isFinal reports whether a status means that the URL must not be requested again.
 func isFinal(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -105,7 +105,7 @@ func isFinal(status int) bool {
 	return status >= 200 && status < 500
 }
 
-// lineFault returns what is wrong with a request line, or "".
+// lineFault returns a description of the fault of a request line, or "".
 func lineFault(line string) string {
 	_, rest, _ := strings.Cut(line, " ")
 	target, version, _ := strings.Cut(rest, " ")

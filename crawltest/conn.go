@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// bufferSize is the number of bytes that one direction of a connection holds before its writer waits, similar to a socket
-// buffer of a kernel.
+// bufferSize is the number of bytes that one direction of a connection buffers before writers block, like the socket buffer of a kernel.
 const bufferSize = 64 << 10
 
 // half is one direction of an in-memory connection.
@@ -19,9 +18,9 @@ type half struct {
 	mu     sync.Mutex
 	wake   sync.Cond
 	data   []byte
-	off    int   // of the first unread byte in data
-	eof    bool  // the writer closed: buffered bytes can still be read
-	gone   bool  // the reader closed: nothing can be written
+	off    int   // offset in data of the first unread byte
+	eof    bool  // the writer has closed its end; buffered bytes can still be read
+	gone   bool  // the reader has closed its end; nothing can be written
 	broken error // both ends fail; buffered bytes can still be read, as on Linux
 	rd, wr deadline
 	pushed func() // called with mu held before bytes become readable; may be nil
@@ -33,7 +32,7 @@ func newHalf() *half {
 	return h
 }
 
-// deadline is a time after which an operation fails, with the timer that wakes the operation.
+// deadline is the time after which operations fail, with the timer that wakes them.
 type deadline struct {
 	at    time.Time
 	timer *time.Timer
@@ -116,7 +115,7 @@ func (h *half) write(p []byte) (int, error) {
 	}
 }
 
-// push buffers as much of p as fits and returns its length. The caller holds h.mu.
+// push buffers as much of p as fits and returns the number of bytes. The caller holds h.mu.
 func (h *half) push(p []byte) int {
 	if h.off > 0 {
 		h.data = h.data[:copy(h.data, h.data[h.off:])]
@@ -177,7 +176,7 @@ func (c *memConn) Close() error {
 	return nil
 }
 
-// reset breaks the connection like a TCP RST: both ends fail, the other one after it has read what had arrived.
+// reset breaks the connection like a TCP RST: both ends fail, but the other end can first read the bytes that have arrived.
 func (c *memConn) reset() { c.shut(syscall.ECONNRESET) }
 
 func (c *memConn) shut(broken error) {
@@ -190,7 +189,7 @@ func (c *memConn) shut(broken error) {
 	c.in.change(func() { c.in.gone, c.in.broken = true, cmpErr(c.in.broken, broken); c.in.rd.set(time.Time{}, nil) })
 }
 
-// cmpErr returns the first of the two that is not nil.
+// cmpErr returns a, or b if a is nil.
 func cmpErr(a, b error) error {
 	if a != nil {
 		return a

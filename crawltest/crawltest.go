@@ -1,5 +1,5 @@
-// Package crawltest is a simulated web for tests of crawlers, with an auditor that judges from the servers' side
-// whether a crawler was polite.
+// Package crawltest is a simulated web for tests of crawlers, with an auditor that checks on the servers' side whether a crawler was
+// polite.
 //
 // A [Web] holds sites in memory. Real net/http servers answer on in-memory connections, so the crawler under test
 // runs its real HTTP stack: it dials with [Web.DialContext] and looks up names with [Web.LookupNetIP]. Inside a
@@ -18,12 +18,11 @@
 //		})
 //	}
 //
-// Sites are built by methods ([Web.Site]), loaded from txtar text ([Web.Load]) or generated from a seed
-// ([Web.Random]). The meaning of a robots.txt is never computed here: the fixture states it next to the text of
-// robots.txt, so the auditor cannot share a mistake with the crawler's own matcher.
+// Sites are built by methods ([Web.Site]), loaded from txtar text ([Web.Load]) or generated from a seed ([Web.Random]). The package never
+// computes the meaning of a robots.txt. Fixtures state it next to the text of robots.txt, so the auditor cannot share an error with the
+// crawler's own matcher.
 //
-// [Server] is the other half: raw faults on real loopback sockets, for what only a real connection can do to a
-// client.
+// [Server] serves faulty responses on real loopback sockets, for faults that only occur on real connections.
 package crawltest
 
 import (
@@ -52,7 +51,7 @@ type Web struct {
 	end   context.CancelFunc
 	lst   *listener
 	http  *http.Server
-	wg    sync.WaitGroup // the Serve goroutine and every open connection
+	wg    sync.WaitGroup // counts the goroutine of Serve and every open connection
 	ca    authority
 
 	mu        sync.Mutex
@@ -72,8 +71,8 @@ type Web struct {
 	shared    any // see Shared
 }
 
-// New returns a Web that is closed when tb's test ends. Mistakes in a fixture fail tb. New does not audit: use
-// [Test], or call [Web.Audit].
+// New returns a Web that is closed when tb's test ends. Errors in a fixture fail tb. New does not audit the requests: use [Test], or call
+// [Web.Audit].
 func New(tb testing.TB) *Web {
 	tb.Helper()
 	w := NewWeb()
@@ -82,8 +81,8 @@ func New(tb testing.TB) *Web {
 	return w
 }
 
-// NewWeb returns a Web outside of a test, for examples and experiments. The caller must Close it. Mistakes in a
-// fixture and failed assertions panic.
+// NewWeb returns a Web outside of a test, for examples and experiments. The caller must Close it. Errors in a fixture and failed
+// assertions panic.
 func NewWeb() *Web {
 	base, end := context.WithCancel(context.Background())
 	w := &Web{
@@ -102,15 +101,15 @@ func NewWeb() *Web {
 		ConnContext: withConn,
 		ConnState:   w.connState,
 		ErrorLog:    log.New(io.Discard, "", 0),
-		// Enough for tests of hostile headers; the limit under test is the client's.
+		// enough for tests of hostile headers; the client's limit is tested, not the server's
 		MaxHeaderBytes: 1 << 20,
 	}
 	w.wg.Go(func() { _ = w.http.Serve(w.lst) })
 	return w
 }
 
-// Test runs f in a testing/synctest bubble with a new Web. After f and its cleanups the Web is closed, and the
-// test fails for every violation of politeness that the auditor finds, given the argument of [Web.Expect].
+// Test runs f in a testing/synctest bubble with a new Web. After f and its cleanups the Web is closed, and the test fails for every
+// violation of politeness that the auditor finds, given the configuration passed to [Web.Expect].
 func Test(t *testing.T, f func(t *testing.T, w *Web)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -135,7 +134,7 @@ func (w *Web) Close() {
 	w.wg.Wait()
 }
 
-// closeConns ends all connections, including those that the server has not begun to serve.
+// closeConns ends all connections, including those that no handler serves yet.
 func (w *Web) closeConns() {
 	w.mu.Lock()
 	open := make([]*serverConn, 0, len(w.conns))
@@ -152,15 +151,15 @@ func (w *Web) closeConns() {
 func (w *Web) Start() time.Time { return w.start }
 
 // Addresses sets the ranges from which later sites without an explicit address get one, in order. By default they get addresses that no
-// public site has but that crawlers regard as public, so that a crawler need not be configured to allow private addresses.
+// public site has, but that crawlers treat as public, so that a crawler need not be configured to allow private addresses.
 func (w *Web) Addresses(ranges ...netip.Prefix) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pool = newAddrPool(ranges...)
 }
 
-// tick returns the next number of the logical clock, which orders events at the same instant of virtual time. The
-// caller holds w.mu.
+// tick returns the next number of the logical clock, which orders events that occur at the same instant of virtual time. The caller holds
+// w.mu.
 func (w *Web) tick() int64 {
 	w.seq++
 	return w.seq
@@ -179,16 +178,16 @@ type Network interface {
 	)
 }
 
-// Apply makes w the web of a crawler. Nothing else of the configuration is changed, and what the auditor expects is still stated with
-// [Web.Expect]: it must not believe the configuration that it checks.
+// Apply makes w the web of a crawler. Nothing else in the configuration is changed. The auditor's expectations must be set with
+// [Web.Expect], because it must not rely on the configuration that it checks.
 //
 //	cfg := crawler.Config{Contact: contact}
 //	w.Apply(&cfg)
 //
-// Crawls of the same web share their hosts. They share nothing with crawls of other webs or of the real one.
+// Crawls of one web share its hosts. They share nothing with crawls of other webs or of the real web.
 func (w *Web) Apply(n Network) { n.UseNetwork(w.DialContext, w, w.RootCAs()) }
 
-// Shared returns state that the crawlers of w share, such as clocks of its hosts: the result of the first call's create.
+// Shared returns state that the crawlers of w share, such as the clocks of its hosts. The first call creates it.
 func (w *Web) Shared(create func() any) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,14 +197,14 @@ func (w *Web) Shared(create func() any) any {
 	return w.shared
 }
 
-// reporter is the part of testing.TB that a Web needs.
+// reporter is the part of testing.TB that a Web uses.
 type reporter interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// panics is the reporter outside of a test.
+// panics is the reporter of a Web outside of a test.
 type panics struct{}
 
 func (panics) Helper() {}

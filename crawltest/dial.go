@@ -41,9 +41,9 @@ func (l *listener) Close() error {
 // Addr implements net.Listener.
 func (l *listener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// DialContext connects to a site's address. addr is ip:port; a name is looked up first, as by net.Dialer, so
-// DialContext also serves as the DialContext of an http.Transport. Errors are those of the net package: *net.OpError
-// with ECONNREFUSED if nothing listens, the context's error if a fault leaves the attempt hanging.
+// DialContext connects to a site's address. addr is ip:port; a name is looked up first, as by net.Dialer, so DialContext also serves as
+// the DialContext of an http.Transport. Errors are like those of package net: *net.OpError with ECONNREFUSED if nothing listens, or the
+// error of the context if a fault lets the attempt hang.
 func (w *Web) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	to, err := w.dialTarget(ctx, network, addr)
 	if err != nil {
@@ -88,7 +88,7 @@ func (w *Web) dialTarget(ctx context.Context, network, addr string) (netip.AddrP
 	return netip.AddrPortFrom(ips[0].Unmap(), uint16(n)), nil
 }
 
-// connect opens the connection, or fails as the sites at that address are configured to fail.
+// connect opens the connection, or fails as the sites at the address are configured to fail.
 func (w *Web) connect(ctx context.Context, to netip.AddrPort, d *Dial) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (w *Web) hang(ctx context.Context) error {
 	}
 }
 
-// at returns whether a site listens at an address, and the fault of this attempt.
+// at returns whether a site listens at an address, whether it uses TLS, and the fault of this attempt.
 func (w *Web) at(to netip.AddrPort) (listening, secure bool, fault Fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -152,7 +152,7 @@ func (w *Web) at(to netip.AddrPort) (listening, secure bool, fault Fault) {
 	return listening, secure, fault
 }
 
-// newConn creates a connection and its record, for whose end Close waits. It returns nil after Close.
+// newConn creates a connection and its record. Close waits for its end. After Close, newConn returns nil.
 func (w *Web) newConn(to netip.AddrPort, secure bool, d *Dial) (net.Conn, *serverConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

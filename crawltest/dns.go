@@ -18,9 +18,8 @@ type name struct {
 
 func (n *name) has(a netip.Addr) bool { return slices.Contains(n.addrs, a) }
 
-// LookupNetIP answers like the method of *net.Resolver: network is "ip", "ip4" or "ip6". The answer for an IP address
-// is the address. Errors are *net.DNSError: IsNotFound for names that no site has, IsTimeout or IsTemporary if a
-// fault says so.
+// LookupNetIP works like the method of *net.Resolver: network is "ip", "ip4" or "ip6". For an IP address it returns that address. Errors
+// are *net.DNSError: IsNotFound for names that no site has, IsTimeout or IsTemporary if a fault causes it.
 func (w *Web) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{a}, nil
@@ -90,7 +89,7 @@ func defaultPools() []netip.Prefix {
 	}
 }
 
-// addrPool hands out addresses in order, without network and broadcast addresses of IPv4 ranges.
+// addrPool assigns addresses in order, without the network and broadcast addresses of IPv4 ranges.
 type addrPool struct {
 	ranges []netip.Prefix
 	last   netip.Addr
@@ -98,7 +97,7 @@ type addrPool struct {
 
 func newAddrPool(ranges ...netip.Prefix) *addrPool { return &addrPool{ranges: ranges} }
 
-// next returns an address not handed out before, or the zero Addr if the ranges are used up.
+// next returns an address that was not assigned before, or the zero Addr if the ranges are used up.
 func (p *addrPool) next() netip.Addr {
 	for len(p.ranges) > 0 {
 		r := p.ranges[0].Masked()

@@ -37,8 +37,8 @@ const (
 	stageAnswer
 )
 
-// Fault is one way in which a site or a page misbehaves. The functions below create faults; the methods limit them to
-// some requests. A Fault is a value and may be used in several places.
+// Fault is one way in which a site or a page fails. The functions below make Faults; the methods limit a Fault to some requests. A Fault
+// is a value and may be used in several places.
 type Fault struct {
 	kind   faultKind
 	stage  faultStage
@@ -46,7 +46,7 @@ type Fault struct {
 	wait   time.Duration
 	gap    time.Duration
 	status int
-	retry  string // "seconds", "date", "" or, after a colon, a verbatim value
+	retry  string // "seconds", "date" or ""; a literal value after a colon
 	reset  bool
 	wall   bool // the response is a challenge
 
@@ -139,7 +139,7 @@ func Slow(n int, pause time.Duration) Fault {
 // First limits the fault to the first n requests (or look-ups, or connections) to which it applies.
 func (f Fault) First(n int) Fault { f.first = n; return f }
 
-// Every limits the fault to every n-th.
+// Every limits the fault to every n-th request (or look-up, or connection).
 func (f Fault) Every(n int) Fault { f.every = n; return f }
 
 // From sets when the fault begins, counted from [Web.Start].
@@ -148,7 +148,7 @@ func (f Fault) From(d time.Duration) Fault { f.from = d; return f }
 // Until sets when the fault ends, counted from [Web.Start].
 func (f Fault) Until(d time.Duration) Fault { f.until = d; return f }
 
-// strikes counts one event and reports whether the fault applies to it.
+// strikes counts an event and reports whether the fault applies to it.
 func (f *Fault) strikes(since time.Duration) bool {
 	if since < f.from || f.until > 0 && since >= f.until {
 		return false
@@ -157,8 +157,8 @@ func (f *Fault) strikes(since time.Duration) bool {
 	return (f.first == 0 || f.hits <= f.first) && (f.every == 0 || f.hits%f.every == 0)
 }
 
-// fault returns the first fault of a stage that applies to this event, those of a page before those of its site. p
-// and e are known if there is a request. The caller holds web.mu.
+// fault returns the first fault of a stage that applies to this event. Faults of a page come before faults of its site. p and e are nil
+// if there is no request. The caller holds web.mu.
 func (s *Site) fault(stage faultStage, p *Page, e *entry) *Fault {
 	since := time.Since(s.web.start)
 	faults := s.faults

@@ -20,7 +20,7 @@ import (
 // Capture is the type fixture.Capture, which records web archives for [Web.Load].
 type Capture = fixture.Capture
 
-// Load adds the pages of a txtar archive; a mistake in it fails the test and names the line.
+// Load adds the pages of a txtar archive. An error in the archive fails the test with a message that contains the line.
 //
 // Each file of the archive is one answer of one URL. Its marker line consists of the URL and attributes, separated by
 // blanks:
@@ -73,7 +73,7 @@ func (w *Web) LoadFile(path string) {
 	}
 }
 
-// readFixture reads a file, up to the size that shows that it is too large.
+// readFixture reads a file, but not more than is necessary to see that it is too large.
 func readFixture(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -198,7 +198,7 @@ func splitWords(line string) ([]string, error) {
 	return words, nil
 }
 
-// attr is a checked attribute, which is applied when the whole line is known to be valid.
+// attr is an attribute that has been checked. It is applied when the whole line is known to be valid.
 type attr struct{ apply func(*loading) }
 
 func parseAttrs(words []string) ([]attr, error) {

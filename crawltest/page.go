@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Page is the answer of a site for one path. Its methods return the Page, so they can be chained.
+// Page is the answer of a site for one path. Its methods return the Page, so that calls can be chained.
 type Page struct {
 	site *Site
 
@@ -21,7 +21,7 @@ type Page struct {
 	handler   http.Handler
 	faults    []*Fault
 	forbidden bool
-	forbids   []string      // of a robots.txt: what this version forbids
+	forbids   []string      // of a robots.txt: the paths that this version forbids
 	delay     time.Duration // of a robots.txt: the Crawl-delay of this version
 }
 
@@ -33,7 +33,7 @@ func (p *Page) set(f func()) *Page {
 // Site returns the page's site, to continue a chain.
 func (p *Page) Site() *Site { return p.site }
 
-// At makes this the version of the page from a time on, counted from [Web.Start]. Before that the earlier version is served, or 404 if
+// At makes this the version of the page from a time on, counted from [Web.Start]. Until then the earlier version is served, or 404 if
 // there is none.
 func (p *Page) At(d time.Duration) *Page { return p.set(func() { p.at = d }) }
 

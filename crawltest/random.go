@@ -13,8 +13,8 @@ type RandomConfig struct {
 	Pages int // approximate number of pages of each host; 0 means 12
 	Links int // maximum number of links of each page, besides the one that makes it reachable; 0 means 4
 
-	// Agent is the product token for which some hosts have a separate group of rules, which hides the general one. If it is "", no host
-	// has one.
+	// Agent is the product token for which some hosts have a separate group of rules, which takes precedence over the general group. If
+	// it is "", no host has such a group.
 	Agent string
 	// HTTPS makes some hosts https.
 	HTTPS bool
@@ -28,8 +28,8 @@ type RandomConfig struct {
 	// page that works, bot walls, pauses longer than any number, a robots.txt at a host that requires too long pauses, names
 	// without an address and addresses that do not answer for a while.
 	Hard bool
-	// Loopback puts the first host at 127.0.0.1 under that name, and others at loopback addresses; the rest are excused in the [Truth]. It
-	// is for crawlers without a contact.
+	// Loopback places the first host at 127.0.0.1, under this name, and others at loopback addresses. All other hosts are excused in the
+	// [Truth]. It is for crawlers without a contact.
 	Loopback bool
 }
 
@@ -64,19 +64,19 @@ type randomHost struct {
 	site  *Site
 	open  []*node // targets of links and redirects
 	dead  bool
-	far   bool // connecting takes time, and each connection serves one request
-	slow  bool // requires longer pauses than a crawler may accept, so it counts as dead
+	far   bool // connecting takes time, and a connection serves only one request
+	slow  bool // the host requires longer pauses than a crawler may accept, so it counts as dead
 	files int
 
-	failing bool        // it has a robots.txt, and pages that never work; it counts as dead
-	walled  bool        // its pages are challenges of a bot wall; it is failing, too
-	strict  bool        // answers 429 if its Crawl-delay is not kept
+	failing bool        // the host has a robots.txt, and pages that never work; it counts as dead
+	walled  bool        // the host's pages are challenges of a bot wall; it is failing, too
+	strict  bool        // the host answers 429 if its Crawl-delay is not kept
 	excused bool        // set by Excuse
 	lifted  bool        // set by Lift
 	rules   *randomHost // the host of its robots.txt; nil if it is this one
 }
 
-// lost reports whether no page of the host has to be fetched.
+// lost reports whether a crawler need not fetch any page of the host.
 func (h *randomHost) lost() bool {
 	return h.dead || h.excused || h.rules != nil && h.rules.lost()
 }
@@ -146,7 +146,7 @@ type builder struct {
 	*RandomWeb
 	c   RandomConfig
 	rng *rand.Rand
-	odd *rand.Rand // separate generator for bot walls, so that they do not change the rest
+	odd *rand.Rand // separate generator for bot walls, so that they do not change other random choices
 }
 
 // Random adds a web generated from a seed: pages with links across hosts in many spellings; redirects in chains, in
@@ -368,7 +368,7 @@ func (b *builder) linkMore(n *node) {
 // siteFaults chooses the fault of a host as a whole.
 func (b *builder) siteFaults(h *randomHost) {
 	switch {
-	case h.excused: // a public host: it has no fault, but must not receive any request
+	case h.excused: // a public host, which has no fault but must not receive any request
 	case h.dead && b.chance(15):
 		h.slow = true
 	case h.dead && b.c.Hard && b.chance(50):
@@ -399,11 +399,11 @@ func (b *builder) hardFaults(h *randomHost) {
 		h.failing, h.walled = true, b.odd.IntN(3) == 0
 	case 2:
 		f := RetryAfterValue(pick(b, []int{429, 503}), "99999999999999999999")
-		if b.odd.IntN(3) == 0 { // robots.txt fails, too
+		if b.odd.IntN(3) == 0 { // requests for robots.txt fail, too
 			f = Challenge([]int{200, 202, 403, 404}[b.odd.IntN(4)])
 		}
 		h.site.Fault(f)
-	default: // robots handles it
+	default: // the method robots handles this case
 		h.rules = h
 	}
 }

@@ -37,7 +37,7 @@ func (b *builder) serve(n *node) {
 	p.set(func() { p.body = body })
 }
 
-// html returns a page with its links, in random spellings, and its traps.
+// html returns the HTML of a page with its links, in random spellings, and its traps.
 func (b *builder) html(n *node, p *Page) string {
 	var s strings.Builder
 	s.WriteString("<!DOCTYPE html>\n<html><head><title>" + html.EscapeString(n.path) + "</title>\n")
@@ -73,7 +73,7 @@ func (b *builder) anchor(href string) string {
 	}), href)
 }
 
-// traps mentions the node's hidden URLs where links do not count.
+// traps returns text that mentions the node's hidden URLs in places where they are not links.
 func (b *builder) traps(n *node) string {
 	var s strings.Builder
 	for _, h := range n.hidden {
@@ -95,7 +95,7 @@ func (b *builder) traps(n *node) string {
 	return s.String()
 }
 
-// spell spells the link from a node to another, as a browser would resolve it against base, a path of from's host.
+// spell returns a spelling of the link from one node to another that a browser resolves correctly against base, a path of from's host.
 func (b *builder) spell(from, to *node, base string) string {
 	var link string
 	same := from.host == to.host
@@ -153,7 +153,7 @@ func (b *builder) dots(path string) string {
 	return pick(b, []string{"/.", "/x/..", "/../..", "/x/%2e%2E"}) + path
 }
 
-// relative returns path relative to base, with extra steps too many towards the root.
+// relative returns path relative to base, with extra steps towards the root that are too many.
 func relative(base, path string, extra int) string {
 	bare, _, _ := strings.Cut(base, "?")
 	up := strings.Count(bare, "/") - 1 + extra

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// rule is a group of robots.txt lines with paths that show their meaning by RFC 9309.
+// rule is a group of robots.txt lines, with paths that show their meaning by RFC 9309.
 type rule struct {
 	lines          []string
-	forbids, leads []string // leads are allowed although they look similar
+	forbids, leads []string // paths that the lines forbid; and similar paths that they allow
 }
 
 // rules returns the rules to choose from. Their paths are numbered, so that none occurs twice.
@@ -73,7 +73,7 @@ func (b *builder) robots(h *randomHost) {
 	b.placeRobots(h, b.robotsText(lines), delay)
 }
 
-// robotsText writes the rules as the group that applies to the crawler, among others that do not.
+// robotsText returns a robots.txt with the rules in the group that applies to the crawler, among groups that do not.
 func (b *builder) robotsText(lines []string) string {
 	agent, others := "*", []string{"User-agent: otherbot", "Disallow: /", "Crawl-delay: 3600"}
 	if b.c.Agent != "" && b.chance(40) {
@@ -131,7 +131,7 @@ func (b *builder) decorate(lines []string) string {
 	return s.String()
 }
 
-// transient generates a robots.txt that must be requested again soon, and fails meanwhile.
+// transient generates a robots.txt that fails for a while and must soon be requested again.
 func (b *builder) transient(h *randomHost, r *Page) {
 	if h.far {
 		r.Header("Connection", "close").Header("Cache-Control", "max-age=60")
@@ -143,8 +143,8 @@ func (b *builder) transient(h *randomHost, r *Page) {
 	}
 }
 
-// farRobots serves a robots.txt behind more redirects than a crawler follows (RFC 9309 section 2.3.1.2): its content
-// must remain unknown.
+// farRobots serves a robots.txt behind more redirects than a crawler follows (RFC 9309 section 2.3.1.2): so that crawlers must not know
+// its content.
 func (b *builder) farRobots(h *randomHost) {
 	path := fmt.Sprintf("/far-%d", len(b.nodes))
 	h.site.Robots("").Status(302).Location(path)
@@ -156,7 +156,7 @@ func (b *builder) farRobots(h *randomHost) {
 	}
 }
 
-// lostRobots serves a robots.txt at a host that must not receive any more requests once that is known.
+// lostRobots serves a robots.txt from a host that must not receive any more requests once the crawler knows the host.
 func (b *builder) lostRobots(h *randomHost) {
 	h.rules = nil
 	to := h
@@ -171,7 +171,7 @@ func (b *builder) lostRobots(h *randomHost) {
 	h.site.Robots("").Status(302).Location(to.site.URL(path))
 }
 
-// placeRobots serves the text, sometimes behind a redirect.
+// placeRobots serves the text as the host's robots.txt, sometimes behind a redirect.
 func (b *builder) placeRobots(h *randomHost, text string, delay time.Duration) {
 	r := h.site.Robots(text)
 	b.transient(h, r)

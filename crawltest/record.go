@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Request is one request as the server saw it. Its headers are shared with the log and must not be changed.
+// Request is one request as the server received it. Its headers are shared with the log and must not be changed.
 type Request struct {
-	ID        int            // from 1, in the order in which first bytes arrived
-	Conn      int            // the connection, from 1
+	ID        int            // number from 1, in the order in which first bytes arrived
+	Conn      int            // number of the connection, from 1
 	Host      string         // host:port, always with port; "" if the request could not be parsed
 	Addr      netip.AddrPort // the address of the server
 	URL       string         // absolute, as requested
@@ -22,11 +22,11 @@ type Request struct {
 	Method    string
 	Header    http.Header // of the request, without Host
 	UserAgent string
-	Start     time.Time   // the request's first byte
-	End       time.Time   // the answer's last byte, or the end of the connection if the answer was incomplete; zero while in flight
-	Status    int         // 0: never answered
-	Answer    http.Header // of the answer
-	Bytes     int64       // of the answer's body
+	Start     time.Time   // when the request's first byte arrived
+	End       time.Time   // when the answer's last byte was sent, or when the connection ended if the answer was incomplete; zero while in flight
+	Status    int         // 0 if the request was never answered
+	Answer    http.Header // header of the answer
+	Bytes     int64       // number of bytes of the answer's body
 	Complete  bool        // the whole answer was sent
 
 	began, ended int64 // logical clock of Start and End
@@ -42,13 +42,13 @@ type entry struct {
 	Request
 	line      []byte
 	lineDone  bool
-	blank     bool // the current line of the head is empty so far
+	blank     bool // the current line of the head has no bytes yet
 	headDone  bool
 	rest      []byte // bytes after the head: a body, or the next request
 	answering bool   // a handler was called
 	handled   bool   // the response is complete: the handler returned normally, or flushed all announced bytes
 	failed    bool   // a write of the answer failed
-	hasBody   bool   // arriving bytes belong to its body
+	hasBody   bool   // the bytes that arrive belong to the request's body
 	closedAt  time.Time
 	closedSeq int64
 	done      bool
@@ -79,7 +79,7 @@ func (c *serverConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write passes on; the pipe itself reports when bytes leave.
+// Write passes the bytes on. The pipe reports when they leave.
 func (c *serverConn) Write(p []byte) (int, error) {
 	c.web.sniff(c, p)
 	n, err := c.Conn.Write(p)
@@ -165,7 +165,7 @@ func (w *Web) sniff(c *serverConn, p []byte) {
 	e.handled = true
 }
 
-// sent records that bytes of the answer leave.
+// sent records that bytes of an answer were sent.
 func (w *Web) sent(c *serverConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -218,7 +218,7 @@ func (w *Web) connState(nc net.Conn, s http.ConnState) {
 	}
 }
 
-// finish settles the current request; the waiting one takes its place. The caller holds web.mu.
+// finish settles the current request; the next one becomes current. The caller holds web.mu.
 func (c *serverConn) finish() {
 	if e := c.cur; e != nil {
 		e.settle(c.web)
@@ -226,8 +226,7 @@ func (c *serverConn) finish() {
 	c.cur, c.next = c.next, nil
 }
 
-// settle sets the end of a request: the answer's last byte if all of it was sent, otherwise the end of the
-// connection.
+// settle sets the end of a request: the time of the answer's last byte if the whole answer was sent, otherwise the end of the connection.
 func (e *entry) settle(w *Web) {
 	e.done = true
 	e.Complete = e.handled && !e.failed
@@ -272,7 +271,7 @@ type Dial struct {
 	Start    time.Time
 	End      time.Time // when the connection ended or the attempt failed; zero while it is open
 	Err      string    // why there was no connection; "" if there was one
-	Requests int       // number so far
+	Requests int       // number of requests so far
 }
 
 // Dials returns every attempt to connect so far, in order.

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// plan describes how a request will be answered: a copy of the fixture's state at that moment.
+// plan describes how a request will be answered. It is a copy of the fixture's state at that time.
 type plan struct {
-	page    *Page // nil for 404, or 421 without a site
+	page    *Page // nil for 404, or for 421 if there is no site
 	site    bool
 	latency time.Duration
 	clock   time.Duration
-	fault   Fault // kind 0: none
+	fault   Fault // of kind 0 if there is no fault
 }
 
 // serve answers every request of the Web.
@@ -31,7 +31,7 @@ func (w *Web) serve(rw http.ResponseWriter, r *http.Request) {
 	a.end()
 }
 
-// accept completes the log's entry and decides on the answer.
+// accept completes the log entry of a request and decides how to answer it.
 func (w *Web) accept(c *serverConn, r *http.Request) (*entry, plan) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,7 +112,7 @@ func (w *Web) tooFast(e *entry, gap time.Duration) bool {
 	return false
 }
 
-// pause waits. It returns false if the context ended or the Web is closing.
+// pause waits for d. It returns false if the context ended or the Web is closing.
 func (w *Web) pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return true
@@ -158,7 +158,7 @@ func (w *Web) respond(a *answer, r *http.Request, c *serverConn, p plan) {
 	}
 }
 
-// wallField and wallValue make an answer a challenge.
+// wallField and wallValue mark an answer as a challenge.
 const (
 	wallField = "Cf-Mitigated"
 	wallValue = "challenge"
@@ -182,7 +182,7 @@ func (f Fault) refuse(a *answer, clock time.Duration) {
 	http.Error(a, http.StatusText(f.status), f.status)
 }
 
-// give answers with the page.
+// give sends the planned page.
 func (p plan) give(a http.ResponseWriter, r *http.Request) {
 	switch {
 	case !p.site:
@@ -238,7 +238,7 @@ func (a *answer) Flush() {
 	}
 }
 
-// WriteHeader logs the final status with the header at this time.
+// WriteHeader logs the final status and the header at the time of the call.
 func (a *answer) WriteHeader(code int) {
 	a.web.mu.Lock()
 	if a.entry.Status == 0 && (code >= 200 || code == http.StatusSwitchingProtocols) {
@@ -250,7 +250,7 @@ func (a *answer) WriteHeader(code int) {
 
 // Write counts the body's bytes.
 func (a *answer) Write(p []byte) (int, error) {
-	if a.entry.Status == 0 { // once a handler runs, only this goroutine sets it
+	if a.entry.Status == 0 { // when a handler runs, only its goroutine sets Status
 		a.WriteHeader(http.StatusOK)
 	}
 	n, err := a.ResponseWriter.Write(p)
@@ -280,7 +280,7 @@ type faulty struct {
 	sent  int
 }
 
-// Write sends what the fault permits.
+// Write writes as much as the fault permits.
 func (f *faulty) Write(p []byte) (int, error) {
 	if f.fault.kind == faultSlow {
 		return f.slowly(p)

@@ -21,15 +21,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Server serves sites on real loopback sockets, each at a separate address, and lets them send arbitrary bytes, for behaviour that only
-// real connections have. It has no virtual time and no auditor; for those use [Web].
+// Server serves sites on real loopback sockets, each at a separate address, and lets them send arbitrary bytes. It is for behaviour that
+// only real connections have. It has no virtual time and no auditor; for those use [Web].
 //
 // All methods are safe for concurrent use.
 type Server struct {
 	tb  testing.TB
 	ca  authority
 	now time.Time
-	wg  sync.WaitGroup // every accept loop and connection
+	wg  sync.WaitGroup // counts all accept loops and connections
 
 	mu     sync.Mutex
 	sites  []*ServerSite
@@ -39,7 +39,7 @@ type Server struct {
 	closed bool
 }
 
-// ServerSite is one site of a [Server]. Its methods return it, so they can be chained.
+// ServerSite is one site of a [Server]. Its methods return the site, so that calls can be chained.
 type ServerSite struct {
 	srv      *Server
 	host     string
@@ -60,8 +60,7 @@ const maxHead = 1 << 20
 // Closing the server ends its reads and writes with an error. conn is a *net.TCPConn or, on an https site, a *tls.Conn.
 type Wire func(conn net.Conn)
 
-// NewServer returns a Server that is closed when tb's test ends. The test is skipped where loopback has only one
-// address.
+// NewServer returns a Server that is closed when tb's test ends. The test is skipped if the system has only one loopback address.
 func NewServer(tb testing.TB) *Server {
 	tb.Helper()
 	s := &Server{tb: tb, now: time.Now(), conns: make(map[net.Conn]struct{})}
@@ -180,7 +179,7 @@ func (s *ServerSite) Page(path, body string) *ServerSite {
 		itoa(len(body))+"\r\n\r\n"+body))
 }
 
-// RawConn handles whole connections, from the first byte (after the TLS handshake): nothing is read or logged before w is called.
+// RawConn makes w handle whole connections, from the first byte (after the TLS handshake). Nothing is read or logged before w is called.
 func (s *ServerSite) RawConn(w Wire) *ServerSite {
 	s.srv.mu.Lock()
 	defer s.srv.mu.Unlock()
@@ -245,7 +244,7 @@ func (s *ServerSite) tlsConfig() *tls.Config {
 	}}
 }
 
-// track records an open connection and numbers it. It returns 0 after Close.
+// track records an open connection and returns its number, or 0 after Close.
 func (s *Server) track(c net.Conn) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,7 +286,7 @@ func (s *ServerSite) serve(c net.Conn, id int) {
 	s.srv.mu.Unlock()
 }
 
-// arrived logs a request and finds its answer.
+// arrived logs a request and returns its number and the Wire that answers it.
 func (s *ServerSite) arrived(r *http.Request, conn int) (int, Wire) {
 	s.srv.mu.Lock()
 	defer s.srv.mu.Unlock()
@@ -314,8 +313,8 @@ func reset(c net.Conn) {
 	_ = c.Close()
 }
 
-// idle waits for d, or until the client closes the connection or the server is closed; it reports whether the time
-// passed. It discards what the client sends in the meantime.
+// idle waits for d, or until the client closes the connection or the server is closed; It reports whether d has passed, and discards
+// bytes that the client sends in the meantime.
 func idle(c net.Conn, d time.Duration) bool {
 	until := time.Now().Add(d)
 	_ = c.SetReadDeadline(until)

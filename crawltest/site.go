@@ -10,8 +10,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Site is one origin of a Web: scheme, host and port. Its methods return the Site, so they can be chained, and may be
-// called while it is served.
+// Site is one origin of a Web: scheme, host and port. Its methods return the Site, so that calls can be chained. They may be called while
+// the site is being served.
 type Site struct {
 	web    *Web
 	name   *name
@@ -23,18 +23,17 @@ type Site struct {
 
 	// guarded by web.mu
 	latency time.Duration
-	clock   time.Duration      // ahead of the true time
-	pages   map[string][]*Page // by canonical path and query; the versions of each
-	trees   map[string]*Page   // handlers of whole subtrees, by prefix
+	clock   time.Duration      // time by which the site's clock is ahead
+	pages   map[string][]*Page // versions of each page, keyed by canonical path and query
+	trees   map[string]*Page   // handlers of whole subtrees, keyed by prefix
 	faults  []*Fault
 	forbid  []string
 	delay   time.Duration
-	delays  map[string]time.Duration // by lower-case product token
+	delays  map[string]time.Duration // keyed by product token in lower case
 }
 
-// Site adds a site, or returns the existing one. host is "a.example", "a.example:8080" or an origin such as
-// "https://a.example"; without a scheme it is http. A name has the same address for all its sites, assigned at once
-// and changed by [Site.Address].
+// Site adds a site, or returns the existing one. host is "a.example", "a.example:8080" or an origin such as "https://a.example"; without
+// a scheme it is http. All sites of a name have the same address, which is assigned immediately and can be changed by [Site.Address].
 //
 // A site without a robots.txt answers 404 for it, which allows everything (RFC 9309 section 2.3.1.3).
 func (w *Web) Site(host string) *Site {
@@ -133,12 +132,12 @@ func (s *Site) URL(path string) string { return s.origin + path }
 // Latency sets the time until every response of the site begins; a page's latency is added to it.
 func (s *Site) Latency(d time.Duration) *Site { return s.set(func() { s.latency = d }) }
 
-// Clock sets how far the site's clock is ahead of the true time, or behind if it is negative: in the Date of every
-// answer, and in a Retry-After that is a date.
+// Clock sets the time by which the site's clock is ahead of the true time, or behind if negative. It affects the Date of every answer,
+// and a Retry-After that is a date.
 func (s *Site) Clock(ahead time.Duration) *Site { return s.set(func() { s.clock = ahead }) }
 
-// Fault makes the site misbehave, for every request or for those to which the Fault is limited. The first applicable fault is used; faults
-// of a page come before those of its site.
+// Fault makes the site fail, for every request or for those to which the Fault is limited. The first applicable fault is used; faults of
+// a page come before those of its site.
 func (s *Site) Fault(f Fault) *Site {
 	f.hits = 0
 	return s.set(func() { s.faults = append(s.faults, &f) })
@@ -162,21 +161,21 @@ func (s *Site) canonAll(paths []string) []string {
 // CrawlDelay states that the site's robots.txt asks every crawler for this delay.
 func (s *Site) CrawlDelay(d time.Duration) *Site { return s.set(func() { s.delay = d }) }
 
-// CrawlDelayFor states the delay for one product token, which replaces that of CrawlDelay.
+// CrawlDelayFor states the delay for one product token. It takes precedence over the delay of CrawlDelay.
 func (s *Site) CrawlDelayFor(agent string, d time.Duration) *Site {
 	return s.set(func() { s.delays[strings.ToLower(agent)] = d })
 }
 
-// Page adds a page, of type text/html and status 200 unless its methods say otherwise. path includes the query, if
-// there is one. Spellings that differ only in escapes (RFC 3986 section 6.2.2) are one page. Adding a path again
-// replaces the page, unless [Page.At] makes it a later version.
+// Page adds a page, of type text/html and status 200 unless changed by the methods of Page. path includes the query, if there is one.
+// Spellings that differ only in escapes (RFC 3986 section 6.2.2) are one page. Adding a path again replaces the page, unless [Page.At]
+// makes it a later version.
 func (s *Site) Page(path, body string) *Page {
 	p := &Page{site: s, status: http.StatusOK, typ: "text/html; charset=utf-8", body: body}
 	return s.add(path, p)
 }
 
 // Handle adds a handler for one path or, if path ends in "*", for all paths with that prefix that have no page, except /robots.txt. A
-// handler for a path without query serves it with any query.
+// handler for a path without a query also serves the path with any query.
 func (s *Site) Handle(path string, h http.Handler) *Page {
 	p := &Page{site: s, handler: h}
 	prefix, tree := strings.CutSuffix(path, "*")
@@ -266,8 +265,8 @@ func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// find returns the page for a path at a time: its own, a handler without query, or the handler of the longest subtree. The caller must
-// hold web.mu.
+// find returns the page for a path at a time: the path's own page, its handler without a query, or the handler of the longest prefix. The
+// caller must hold web.mu.
 func (s *Site) find(path string, since time.Duration) *Page {
 	path = canonPath(path)
 	if p := version(s.pages[path], since); p != nil {
@@ -289,7 +288,7 @@ func (s *Site) find(path string, since time.Duration) *Page {
 	return s.trees[best]
 }
 
-// version returns the latest version that is already served.
+// version returns the latest version that is served already.
 func version(versions []*Page, since time.Duration) *Page {
 	var now *Page
 	for _, p := range versions {

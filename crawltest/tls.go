@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// authority is the Web's own certificate authority, created when it is first needed.
+// authority is the certificate authority of a Web. Its certificate is made when it is first needed.
 type authority struct {
 	mu     sync.Mutex
 	key    *ecdsa.PrivateKey
@@ -36,7 +36,7 @@ func (w *Web) tlsConfig() *tls.Config {
 	return &tls.Config{GetCertificate: w.certificate, NextProtos: []string{"http/1.1"}}
 }
 
-// certificate returns a certificate for the requested name, unless that site is configured to have a bad one.
+// certificate returns a certificate for the requested name. It is invalid if the site is configured to have an invalid one.
 func (w *Web) certificate(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	host := h.ServerName
 	if host == "" {
@@ -126,7 +126,7 @@ func (a *authority) leaf(host string, now, until time.Time) (*tls.Certificate, e
 	} else {
 		t.DNSNames = []string{host}
 	}
-	key := a.key // one key for all: no secrets are involved, and creating keys takes time
+	key := a.key // the same key for all sites, because making keys takes time and no secrets are involved
 	der, err := x509.CreateCertificate(rand.Reader, t, a.cert, &key.PublicKey, key)
 	if err != nil {
 		return nil, err

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Truth lists the requests of a complete polite crawl of a [RandomWeb] from some seeds. The lists are sorted and contain
-// each URL in one spelling; a crawler may use another that differs only in escapes of unreserved characters.
+// Truth lists the requests of a complete polite crawl of a [RandomWeb] from some seeds. The lists are sorted and contain each URL in one
+// spelling; a crawler may use another spelling that differs only in escapes of unreserved characters.
 type Truth struct {
-	Pages     []string // answered 200
-	Redirects []string // answered 3xx
-	Gone      []string // answered 404
-	Forbidden []string // linked, and must never be requested
-	Excused   []string // requests for these are optional: they never work, or are only reachable through URLs that do not
+	Pages     []string // URLs answered with 200
+	Redirects []string // URLs answered with 3xx
+	Gone      []string // URLs answered with 404
+	Forbidden []string // URLs that are linked, but must never be requested
+	Excused   []string // URLs that may be requested: they never work, or are only reachable through such URLs
 	robots    map[string]bool
 }
 
@@ -55,7 +55,7 @@ func (r *RandomWeb) Truth(follow func(url string) bool, seeds ...string) Truth {
 	return t
 }
 
-// reach returns all nodes that are named by nodes that may be requested and work.
+// reach returns all nodes to which nodes lead that may be requested and work, beginning with starts.
 func reach(starts []*node, follow func(string) bool, works func(*node) bool) map[*node]bool {
 	seen := make(map[*node]bool)
 	queue := slices.Clone(starts)
@@ -89,7 +89,7 @@ func (n *node) leads() []*node {
 // answered although it should have been, a requested URL that does not belong to the crawl, a URL answered completely
 // twice. /robots.txt is ignored.
 func (t Truth) Check(log []Request) []string {
-	want := make(map[string]bool) // values: whether it was answered
+	want := make(map[string]bool) // the value is whether the URL was answered
 	for _, u := range slices.Concat(t.Pages, t.Redirects, t.Gone) {
 		want[canonURL(u)] = false
 	}

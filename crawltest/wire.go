@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// hold is the time that endless answers keep a connection open: longer than any client waits.
+// hold is the time for which endless answers keep a connection open. It is longer than any client waits.
 const hold = time.Hour
 
 // head returns the beginning of a valid answer with additional header lines.
@@ -16,7 +16,7 @@ func head(lines ...string) string {
 	return "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n" + strings.Join(append(lines, "\r\n"), "\r\n")
 }
 
-// Text sends the given bytes and closes: an answer of any kind, usually malformed.
+// Text sends the given bytes and closes the connection. The bytes can be any answer and are usually malformed.
 func Text(answer string) Wire {
 	return func(c net.Conn) { _, _ = io.WriteString(c, answer) }
 }
@@ -74,7 +74,7 @@ func EndlessHeader() Wire {
 	return endless("HTTP/1.1 200 OK\r\n", "X-Endless: "+strings.Repeat("x", 1000)+"\r\n")
 }
 
-// Informational sends n answers of status 103 before the real one.
+// Informational sends n answers with status 103 before the final one.
 func Informational(n int) Wire {
 	return func(c net.Conn) {
 		for range n {
@@ -86,7 +86,7 @@ func Informational(n int) Wire {
 	}
 }
 
-// SwitchProtocols answers 101 to a request that did not ask for another protocol, and then sends nothing.
+// SwitchProtocols answers with status 101, although the request did not ask for another protocol, and then sends nothing.
 func SwitchProtocols() Wire {
 	return func(c net.Conn) {
 		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\n")
@@ -98,7 +98,7 @@ func SwitchProtocols() Wire {
 // "2\r\nok\r\n0\r\n\r\n". The connection is closed after it.
 func Chunks(raw string) Wire { return Text(head("Transfer-Encoding: chunked") + raw) }
 
-// Length sends the given Content-Length, whatever the body is, sends the body and closes.
+// Length sends the given Content-Length, whatever the length of the body is, sends the body and closes the connection.
 func Length(claim, body string) Wire { return Text(head("Content-Length: "+claim) + body) }
 
 // Encoded answers with a body and a Content-Encoding. The caller supplies the encoded bytes, for example a decompression bomb.
@@ -110,7 +110,7 @@ func Encoded(encoding string, body []byte) Wire {
 	}
 }
 
-// EndlessBody sends a body without length that never ends.
+// EndlessBody sends a body without a declared length, which never ends.
 func EndlessBody() Wire { return endless(head(), strings.Repeat("<p>more and more\n", 512)) }
 
 // endless sends begin, then repeats more forever.
@@ -123,8 +123,8 @@ func endless(begin, more string) Wire {
 	}
 }
 
-// GarbageAfter sends a valid answer, as if to keep the connection, and garbage after the body. It answers nothing
-// more: a client that reuses the connection reads the garbage.
+// GarbageAfter sends a valid answer, as if to keep the connection, and garbage after the body. It answers no further request: a client
+// that uses the connection again reads the garbage.
 func GarbageAfter(body, garbage string) Wire {
 	return func(c net.Conn) {
 		_, _ = io.WriteString(c, head("Content-Length: "+itoa(len(body)))+body+garbage)
