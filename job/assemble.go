@@ -197,7 +197,7 @@ func (a *assembler) ledger() (err error) {
 	})
 }
 
-// whole returns the named file for each segment that has it, also if no commit counts a byte of it.
+// whole returns the named file for each segment that has it, even if no byte of it was committed.
 func (a *assembler) whole(name string) (list []lineFile, err error) {
 	for i := range a.Sources {
 		x := a.Sources[i].lineFile(name, 0)

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// pacer holds the clocks that do not belong to a single host: those of addresses and domains, and the one of all requests.
+// pacer holds the clocks that do not belong to a single host: those of addresses and domains, and the one for all requests.
 type pacer struct {
 	cfg     *Config
 	opening time.Time // nothing is admitted before this time
@@ -30,7 +30,7 @@ func newPacer(c *Config) *pacer {
 	return p
 }
 
-// clocks holds the clocks that one request must wait for, except the one of all requests.
+// clocks holds the clocks that one request must wait for, except the one for all requests.
 type clocks struct {
 	host   *host
 	slot   *pace

@@ -1,5 +1,5 @@
-// Package estimate estimates properties of all pages that sites list from a job that drew a random sample of them: a share, a
-// mean or a total, each with a confidence interval.
+// Package estimate estimates properties of all pages that sites list, from a job that drew a random sample of these pages. It gives
+// a share, a mean or a total, each with a confidence interval.
 //
 // The job must have drawn pages with a known probability (crawler.Config.Sample). The question is an SQL expression over a row of
 // the table visits of the SQLite export.

@@ -7,7 +7,7 @@ import "time"
 type Process struct {
 	Run  string `json:"run"`  // name of the process in its lines
 	Name string `json:"name"` // shown in the report
-	// Ahead is the offset of its clock from the common one, in seconds, and Error the maximum error of that.
+	// Ahead is the offset of its clock from the common one, in seconds, and Error the maximum error of Ahead.
 	Ahead float64 `json:"ahead_s"`
 	Error float64 `json:"error_s"`
 	// Until is the time, by the common clock, at which another process took over its hosts. None of its requests may begin
