@@ -146,8 +146,8 @@ func (c *Crawler) Run(ctx context.Context, seeds ...string) (*Report, error) {
 // Drain makes every Run in progress stop claiming URLs, and end as soon as the requests in flight have ended.
 func (c *Crawler) Drain() { c.DrainFor(FinishDrained) }
 
-// DrainFor is like Drain, for a caller that enforces a limit of its own: limit becomes [Report.Finish]. If a Run is already ending, its
-// first reason is kept.
+// DrainFor is like Drain, for a caller that enforces another limit: limit becomes [Report.Finish]. If a Run is already ending, its first
+// reason is kept.
 func (c *Crawler) DrainFor(limit Finish) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -112,7 +112,7 @@ func (a *attempt) obey(ctx context.Context, v *Visit, links []frontier.Request, 
 	return nil, &later
 }
 
-// spoil marks a visit whose handling failed. None of its links are queued.
+// spoil makes a visit Failed because the Handler failed. None of its links are queued.
 func (a *attempt) spoil(v *Visit, err error) {
 	v.Outcome, v.Err, v.Reason = Failed, err, orPanic(ReasonHandler, err)
 	a.reserved.releaseLinks()

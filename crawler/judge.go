@@ -108,8 +108,8 @@ func (j *judge) hasLists(u weburl.URL) bool {
 	return ok && s.reaches(u)
 }
 
-// redirectKind returns the kind by which a redirect's target is judged. The target of a seed's redirect is the page that the seed
-// was meant for, so it needs no include rule. Only redirects of seeds have depth 0.
+// redirectKind returns the kind under which the scope judges a redirect's target. The target of a seed's redirect is the page that the
+// seed was meant for, so it needs no include rule. Only redirects of seeds have depth 0.
 func (j *judge) redirectKind(to weburl.URL, depth int) frontier.Kind {
 	if depth == 0 && strings.HasSuffix(j.decide(to, frontier.KindRedirect).Rule, ruleNoInclude) {
 		return frontier.KindSeed

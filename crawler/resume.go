@@ -171,7 +171,7 @@ func parsePin(text string) ([]netip.Addr, error) {
 // that, the state is also stored after snapshotRequests requests.
 const (
 	snapshotInterval = 10 * time.Second
-	snapshotRequests = 10_000 // replaying the ledger lines and robots.txt files of so many takes about a tenth of a second
+	snapshotRequests = 10_000 // replaying this many, with their robots.txt files, takes about a tenth of a second
 )
 
 // snapshots decides when to store the gate's state.

@@ -238,7 +238,7 @@ func (a *auditor) robotsRetries() {
 type outage struct {
 	first, last *look // nil if the last look did not fail
 	n           int
-	late        time.Duration // sum of the times by which looks came later than Expect.RobotsRetry allows
+	late        time.Duration // sum of the delays of looks beyond what Expect.RobotsRetry allows
 	had         *look         // the last good look
 	flying      *look         // the previous look
 }

@@ -38,7 +38,7 @@ type Expect struct {
 	// host, it must not request pages from that host (P5).
 	MaxCrawlDelay time.Duration
 	// RobotsGiveUp, if not 0, is the time for which a crawler may keep requesting a robots.txt that fails: after a failure this long
-	// after the first, it must not request it again (P8). The time by which requests come later than RobotsRetry allows does not count,
+	// after the first, it must not request it again (P8). If requests come later than RobotsRetry allows, that delay does not count,
 	// because other hosts take turns.
 	RobotsGiveUp time.Duration
 	// MaxFailures, if not 0, is the number of answers with 429, without a good answer in between, after which a host must not receive any

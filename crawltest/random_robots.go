@@ -156,7 +156,7 @@ func (b *builder) farRobots(h *randomHost) {
 	}
 }
 
-// lostRobots serves a robots.txt from a host that must not receive any more requests once the crawler knows the host.
+// lostRobots makes a robots.txt redirect to a host that must not receive any more requests once its required delay is known.
 func (b *builder) lostRobots(h *randomHost) {
 	h.rules = nil
 	to := h

@@ -23,7 +23,7 @@ type Request struct {
 	Header    http.Header // of the request, without Host
 	UserAgent string
 	Start     time.Time   // when the request's first byte arrived
-	End       time.Time   // when the answer's last byte was sent, or when the connection ended if the answer was incomplete; zero while in flight
+	End       time.Time   // time of the answer's last byte, or of the connection's end if the answer is incomplete; zero while in flight
 	Status    int         // 0 if the request was never answered
 	Answer    http.Header // header of the answer
 	Bytes     int64       // number of bytes of the answer's body
@@ -42,7 +42,7 @@ type entry struct {
 	Request
 	line      []byte
 	lineDone  bool
-	blank     bool // the current line of the head has no bytes yet
+	blank     bool // no byte of the current line of the head has arrived
 	headDone  bool
 	rest      []byte // bytes after the head: a body, or the next request
 	answering bool   // a handler was called

@@ -23,7 +23,7 @@ type Site struct {
 
 	// guarded by web.mu
 	latency time.Duration
-	clock   time.Duration      // time by which the site's clock is ahead
+	clock   time.Duration      // the site's clock minus the true time
 	pages   map[string][]*Page // versions of each page, keyed by canonical path and query
 	trees   map[string]*Page   // handlers of whole subtrees, keyed by prefix
 	faults  []*Fault
@@ -132,8 +132,8 @@ func (s *Site) URL(path string) string { return s.origin + path }
 // Latency sets the time until every response of the site begins; a page's latency is added to it.
 func (s *Site) Latency(d time.Duration) *Site { return s.set(func() { s.latency = d }) }
 
-// Clock sets the time by which the site's clock is ahead of the true time, or behind if negative. It affects the Date of every answer,
-// and a Retry-After that is a date.
+// Clock sets the site's clock ahead of the true time, or behind if ahead is negative. It affects the Date of every answer, and a
+// Retry-After that is a date.
 func (s *Site) Clock(ahead time.Duration) *Site { return s.set(func() { s.clock = ahead }) }
 
 // Fault makes the site fail, for every request or for those to which the Fault is limited. The first applicable fault is used; faults of

@@ -31,7 +31,7 @@ type kind int
 
 const (
 	kindGzip    kind = iota // RFC 1952
-	kindZlib                // RFC 1950, which is what "deflate" means (RFC 9110 section 8.4.1.2)
+	kindZlib                // RFC 1950, the meaning of "deflate" in RFC 9110 section 8.4.1.2
 	kindDeflate             // RFC 1951, which some servers send as "deflate"
 	kindBrotli              // RFC 7932
 	kindZstd                // RFC 8878

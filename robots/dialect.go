@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Dialect selects the standard by which a robots.txt is read.
+// Dialect selects the standard for reading a robots.txt.
 type Dialect uint8
 
 // The dialects. All of them divide a file into lines in the same way. In all of them an empty Disallow is not a rule, and /robots.txt

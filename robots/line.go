@@ -6,7 +6,7 @@ import "strings"
 type flags uint8
 
 const (
-	afterBlank flags = 1 << iota // a blank line precedes this line; lines that are not read do not count
+	afterBlank flags = 1 << iota // a blank line is between the previous line with a known field and this one
 	noColon                      // field and value are separated only by a space
 	misspelt                     // the field's name is a known misspelling
 )

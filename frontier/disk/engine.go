@@ -61,7 +61,7 @@ func (e *engine) options(fs guard, memTable int) *pebble.Options {
 		EventListener:         &pebble.EventListener{BackgroundError: e.background, DataCorruption: e.corrupt},
 	}
 	for i := range o.Levels {
-		// Half of all links are new. A filter shows this without a read, so the lowest level needs one, too.
+		// Half of all links are new. Filters tell that without reading tables, so the lowest level needs them, too.
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(8)
 		o.Levels[i].BlockSize = 8 << 10
 	}

@@ -200,7 +200,7 @@ func (p *Page) Text() (text string) {
 	return text
 }
 
-// Beyond returns the number of pixels by which the page is wider than its window.
+// Beyond returns the width of the page minus that of its window, in pixels.
 func (p *Page) Beyond() (pixels int) {
 	p.b.t.Helper()
 	p.Eval("document.documentElement.scrollWidth - document.documentElement.clientWidth", &pixels)

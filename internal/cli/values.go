@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// None is the word by which users specify no limit. Values represent it as -1.
+// None is the word for no limit in values that users enter. Values represent it as -1.
 const None = "none"
 
 const noLimit = -1

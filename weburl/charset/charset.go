@@ -51,7 +51,7 @@ func Encoder(label string) weburl.Encoder {
 	return singleBytes()[name].encode
 }
 
-// wideKatakana has the characters by which ISO-2022-JP replaces U+FF61 to U+FF9F (Encoding Standard, section 5, index ISO-2022-JP
+// wideKatakana has the characters that ISO-2022-JP writes instead of U+FF61 to U+FF9F (Encoding Standard, section 5, index ISO-2022-JP
 // katakana).
 var wideKatakana = []rune("。「」、・ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン゛゜")
 
