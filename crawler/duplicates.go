@@ -82,7 +82,7 @@ const minWords = 40
 
 // similar looks for an earlier page that is nearly the same.
 func (d *duplicates) similar(v *Visit) {
-	if d.hasher == nil || v.SameAs != "" || v.Page.Charset == "" { // not a text document
+	if d.hasher == nil || v.SameAs != "" || v.Page.Charset == "" { // only text documents are compared, and only the first with a body
 		return
 	}
 	text, err := v.content().Text()

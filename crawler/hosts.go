@@ -134,7 +134,7 @@ type hostTable struct {
 	table   *hostmatch.Table
 	entries []HostSettings
 	scopes  []hostScope
-	met     []atomic.Bool // by entry: it has matched a host of the crawl
+	met     []atomic.Bool // by entry: whether it has matched a host of the crawl
 	located bool          // an entry for a range of addresses has budgets
 	counted bool          // an entry limits bytes or time
 }

@@ -58,7 +58,7 @@ func treeSize(body []byte, markup bool) (nodes int) {
 // tag, with a text after it, before which all formatting elements of the page are repeated. It is many times as fast as treeSize, and
 // suffices for nearly all pages.
 func treeBound(body []byte) int {
-	page := unsafe.String(unsafe.SliceData(body), len(body)) // not kept
+	page := unsafe.String(unsafe.SliceData(body), len(body)) // page is not used after treeBound has returned
 	tags, repeated, read := 0, 0, 0
 	single := map[atom.Atom]int{} // sizes of those elements of which only one can be open
 	others := map[string]int{}    // numbers of other elements, keyed by tag

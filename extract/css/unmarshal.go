@@ -167,7 +167,7 @@ func (u *unmarshaler) field(n *html.Node, v reflect.Value, f field, path string)
 	v.SetZero() // a struct that is used again must not keep values of another page
 	if v.Kind() != reflect.Slice || isText(v.Type()) {
 		if !u.value(First(n, f.selector), v, f, path) {
-			v.SetZero() // nor the result of a failed conversion
+			v.SetZero() // a failed conversion must not leave a value
 		}
 		return
 	}

@@ -43,7 +43,7 @@ func releaseWakes(k *kit) {
 	k.at(now)
 	k.blocked(out)
 	k.done(a2)
-	k.blocked(out) // a/1 may still bring links
+	k.blocked(out) // the page of a/1 may still add links
 	k.commit(end(a1, k.pages("b/1")...))
 	k.woken(1, out)
 	k.at(now)

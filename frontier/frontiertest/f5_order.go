@@ -104,7 +104,7 @@ func notBeforeKeepsArrival(k *kit) {
 	until := in(3 * k.step)
 	for _, p := range []string{"a/1", "a/2", "a/3"} { // the last arrival is back first
 		until = until.Add(-k.step / 2)
-		k.settle(k.claimOf(p), frontier.Settlement{Again: &frontier.Again{NotBefore: until, Retry: p == "a/2"}}) // which arrives anew
+		k.settle(k.claimOf(p), frontier.Settlement{Again: &frontier.Again{NotBefore: until, Retry: p == "a/2"}}) // a/2 arrives anew
 	}
 	a := k.claimOf("a/4")
 	k.pause(3 * k.step)

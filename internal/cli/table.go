@@ -13,7 +13,7 @@ const tableWidth = 80
 // of the first column are shortened in the middle; left-aligned text in the last column may extend beyond the width.
 type Table struct {
 	indent string
-	right  []bool // by column: its cells are right-aligned
+	right  []bool // by column: whether its cells are right-aligned
 	rows   []tableRow
 }
 
