@@ -32,7 +32,7 @@ type Article struct {
 	Title     string // title without the name of the site
 	Byline    string // names of the authors, separated by ", "
 	Published string // date in the form of RFC 3339, or time with its zone if both are known
-	Modified  string // in the same form
+	Modified  string // time of the last change, in the same form
 	Site      string // name of the site
 	Licence   string // SPDX identifier, or else the URL or text that the page states
 	Language  string // declared language tag; the text may be in another language

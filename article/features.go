@@ -21,9 +21,9 @@ type page struct {
 	main       int       // index of the box with the most text
 	frame      box       // largest element around main without other content
 	begin, end int       // first and last block of text in main; -1: none
-	fromMain   []int     // by box: steps up to an element that contains main; -1 inside main
-	fromHead   []int     // by box: steps up to an element that contains head
-	demoted    []classes // by box: classes of the box and its ancestors that mark it as not part of the text
+	fromMain   []int     // steps up to an element that contains main, by box; -1 inside main
+	fromHead   []int     // steps up to an element that contains head, by box
+	demoted    []classes // classes of the box and its ancestors that mark it as not part of the text, by box
 }
 
 // newPage cuts a tree into blocks, and collects data about them.

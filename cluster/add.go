@@ -19,7 +19,7 @@ type Adder struct {
 	job     Job
 	waiting map[int][]frontier.Request // requests not sent yet, by shard
 	sizes   map[int]int                // bytes of the requests' URLs and other texts, by shard
-	size    int                        // sum of sizes
+	size    int                        // sum of all sizes
 	held    time.Time                  // time of the last call of hold
 }
 

@@ -73,7 +73,7 @@ type pages struct {
 	mu       sync.Mutex
 	has      int64         // total granted to the shard, as last read from the register
 	returned int64         // total returned, including returns that are not committed yet
-	spent    int64         // committed pages
+	spent    int64         // number of committed pages
 	out      int64         // claims in progress; each may become a page
 	changed  chan struct{} // closed and replaced when a page may have become free
 

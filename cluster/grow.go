@@ -67,7 +67,7 @@ func Grow(ctx context.Context, e Engine, g Growth) error {
 	}
 	for i, o := range owners {
 		err := g.copy(ctx, e, &j, o)
-		if errors.Is(err, ErrFenced) { // by another call of Grow
+		if errors.Is(err, ErrFenced) { // fenced by another call of Grow
 			return ErrAtWork
 		}
 		if err != nil {

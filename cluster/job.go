@@ -15,7 +15,7 @@ import (
 
 // Job holds the properties of a cluster job that all nodes know. It never changes, except for the number of shards ([Grow]).
 type Job struct {
-	Shards   int           // from 1 to 1024
+	Shards   int           // number of shards, from 1 to 1024
 	Key      []byte        // key of the hash that assigns hosts to shards; Create sets it
 	TTL      time.Duration // time for which a silent owner keeps its shard. 0: DefaultTTL; at least MinTTL
 	MaxSkew  time.Duration // maximum difference between the clocks of two nodes. 0: DefaultMaxSkew
@@ -145,7 +145,7 @@ func loadCreated(ctx context.Context, e Registers) (j Job, err error) {
 	if err := json.Unmarshal(b, &j); err != nil {
 		return j, fmt.Errorf("cluster: the job's register: %w", err)
 	}
-	if err := j.validate(); err != nil { // not an ErrValue: the caller did not give the value
+	if err := j.validate(); err != nil { // not an ErrValue: the value is not from the caller
 		return j, fmt.Errorf("cluster: the job's register: %s", err) //nolint:errorlint // ErrValue is not wrapped
 	}
 	return j, nil

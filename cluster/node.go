@@ -127,7 +127,7 @@ type Node struct {
 	obeyed  int                // number of orders that the crawls of all shards apply
 	now     Job                // the job, with the changes by its orders
 	claims  context.Context    // ends when the job is paused
-	recall  context.CancelFunc // ends claims
+	recall  context.CancelFunc // cancels claims
 	resumed chan struct{}      // closed when the pause ends; nil: the job is not paused
 	share   int                // number of shards that this node should own
 	left    int64              // pages of Limits.Pages that are not granted yet

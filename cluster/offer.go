@@ -30,7 +30,7 @@ var errOffer = errors.New("cluster: a message of the inbox is damaged, or a newe
 
 // message is an entry of an inbox: an offer or a probe.
 type message struct {
-	from  int // the sending shard
+	from  int // number of the sending shard
 	epoch uint64
 	probe uint64             // the reader confirms it in its next beat; 0: the message is an offer
 	links []frontier.Request // links of an offer

@@ -101,7 +101,7 @@ type batch struct {
 	to      int
 	size    int
 	waiting int                // number of waiting senders; guarded by batches.mu
-	end     context.CancelFunc // cancels the sending
+	end     context.CancelFunc // cancels the sending of the batch
 	sent    chan struct{}      // closed after the sending, when err is set
 	err     error
 }

@@ -32,7 +32,7 @@ type Shard struct {
 	pages    *pages       // nil if the job has no Limits.Pages
 	snapSize atomic.Int64 // size of the last snapshot
 	snapping atomic.Bool
-	tasks    sync.WaitGroup // snapshots in progress
+	tasks    sync.WaitGroup // waits for snapshots in progress
 
 	arrived atomic.Int64 // number of messages that the engine has reported since the last read of the inbox
 
@@ -55,7 +55,7 @@ type Shard struct {
 	inFlight map[*politeness.Turn]bool
 	changed  chan struct{} // closed and replaced when something was queued
 	inbox    uint64        // sequence up to which messages were read from the inbox
-	probe    uint64        // last probe read
+	probe    uint64        // number of the last probe that was read
 	count    func() Counts // set by Count; may be nil
 	describe func() []byte // set by Describe; may be nil
 }

@@ -16,7 +16,7 @@ import (
 
 // Status describes the present state of a job, as far as the engine and the owners of the shards report it.
 type Status struct {
-	Job    Job    // with the limits set by its orders
+	Job    Job    // the job, with the limits set by its orders
 	End    string // one of the constants below; "": the job is not over
 	Nodes  []NodeStatus
 	Shards []ShardStatus // one for each shard, in order
@@ -29,11 +29,11 @@ type Status struct {
 // Reasons for the end of a job.
 const (
 	EndDone    = "done"       // all pages were crawled
-	EndStopped = "stopped"    // by OrderDrain
-	EndPages   = "max_pages"  // by Limits.Pages
-	EndBytes   = "max_bytes"  /// by Limits.Bytes
-	EndFailed  = "max_errors" /// by Limits.Failed
-	EndTime    = "max_time"   /// by Limits.Time
+	EndStopped = "stopped"    // ended by OrderDrain
+	EndPages   = "max_pages"  // ended by Limits.Pages
+	EndBytes   = "max_bytes"  // ended by Limits.Bytes
+	EndFailed  = "max_errors" // ended by Limits.Failed
+	EndTime    = "max_time"   // ended by Limits.Time
 )
 
 // NodeStatus holds a node's statements about itself.
@@ -62,7 +62,7 @@ type ShardStatus struct {
 	Idle     bool // nothing is queued or in progress
 	Queue    frontier.Stats
 	Counts   Counts
-	Granted  int64 // with Limits.Pages: number of pages that the shard may fetch, including those already fetched
+	Granted  int64 // number of pages that the shard may fetch, including those fetched; 0 without Limits.Pages
 	Lag      int64 // growth of the journal since the last snapshot, in bytes, which a new owner would have to read
 }
 
@@ -125,7 +125,7 @@ func Probe(ctx context.Context, e Registers) error {
 // collected records up to which orders and commits a job was completely collected.
 type collected struct {
 	Orders  int      // number of the job's orders when the collection began
-	Commits []uint64 // by shard: sequence of the last collected commit in the journal
+	Commits []uint64 // sequence of the last collected commit in each shard's journal
 }
 
 // NoteCollected records that a job that is over was completely collected. orders is the number of the job's orders before the collection.

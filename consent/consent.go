@@ -100,7 +100,7 @@ type Statement struct {
 	Document  string        // URL of the file that contains the statement; "": the response itself contains it
 	Line      int           // line in robots.txt, from 1; elsewhere 0
 	Name      string        // field, element or directive, such as "Content-Usage"
-	Text      string        // as written; at most 1,024 bytes
+	Text      string        // statement as written; at most 1,024 bytes
 	Use       string        // use in lower case, such as "train-ai"; "" if the statement is about access, or several uses
 	Signal    robots.Signal // whether the statement allows or disallows Use; robots.Unsaid if neither
 	Condition string        // condition, if an effect is Conditional or Unmet, such as "attribution"
@@ -130,7 +130,7 @@ func (s Statement) String() string {
 // Cost is the price that a site asks for a page. This package only parses prices.
 type Cost struct {
 	Amount   string // a decimal number as written
-	Currency string // in upper case, such as "USD", or the name of an asset
+	Currency string // currency in upper case, such as "USD", or name of an asset
 	Per      string // unit of the price: "request", or a payment type of RSL, such as "crawl" or "training"
 }
 
@@ -145,7 +145,7 @@ type Record struct {
 // Verdict is the conclusion from a Record for the purposes of a crawl.
 type Verdict struct {
 	Purpose   Purpose    // purpose with the strictest effect
-	Effect    Effect     // strictest effect
+	Effect    Effect     // the strictest effect
 	Statement *Statement // statement that decides; nil for [Silent]
 	Use       string     // use in Policy.Uses that Statement disallows; "" if a purpose decides
 }

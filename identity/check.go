@@ -52,7 +52,7 @@ func (d Defect) String() string {
 // Report holds the findings of [Check].
 type Report struct {
 	Page    string   `json:"page"`
-	Checked []string `json:"checked"` // URLs checked
+	Checked []string `json:"checked"` // URLs that were checked
 	Keys    []string `json:"keys"`    // IDs of keys with which signatures can be verified now
 	Defects []Defect `json:"defects"`
 	Notes   []string `json:"notes,omitempty"` // checks that were skipped, with the reason
@@ -74,7 +74,7 @@ const maxDefects = 100
 // CheckConfig configures [Check].
 type CheckConfig struct {
 	Get     Get       // required
-	Resolve Resolver  // for the source addresses; nil: they are not checked
+	Resolve Resolver  // looks up names of the source addresses; nil: these are not checked
 	Now     time.Time // required
 
 	// Profile and KeyID are the expected values, if known. They are compared with what is published.

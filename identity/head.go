@@ -32,7 +32,7 @@ type headHeader struct {
 }
 
 type headPayload struct {
-	Hash  string    `json:"sha256"` // hexadecimal
+	Hash  string    `json:"sha256"` // hash in hexadecimal digits
 	Lines int64     `json:"lines"`
 	Time  time.Time `json:"time"` // UTC, whole seconds
 }

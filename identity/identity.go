@@ -73,12 +73,12 @@ type Folder struct {
 type state struct {
 	Schema  string     `json:"schema"`
 	Profile Profile    `json:"profile"`
-	Keys    []keyState `json:"keys"` // oldest first
+	Keys    []keyState `json:"keys"` // keys of the identity, oldest first
 }
 
 type keyState struct {
 	ID          string    `json:"id"`
-	X           string    `json:"x"` // public half
+	X           string    `json:"x"` // public half of the key
 	Created     time.Time `json:"created"`
 	NotBefore   time.Time `json:"not_before,omitzero"`
 	Expires     time.Time `json:"expires,omitzero"`

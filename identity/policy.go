@@ -16,9 +16,9 @@ type Mode uint8
 
 // Modes.
 const (
-	Challenged Mode = iota // only requests to sites that have asked for signatures: the default
-	Never                  // no requests
-	Always                 // all https requests
+	Challenged Mode = iota // signs requests to sites that have asked for signatures: the default
+	Never                  // signs no requests
+	Always                 // signs all https requests
 )
 
 // parseMode returns the mode named "never", "challenged" or "always".
@@ -72,7 +72,7 @@ type Policy struct {
 	signer *Signer
 
 	mu      sync.Mutex
-	origins map[string]*list.Element // elements hold *memory
+	origins map[string]*list.Element // origins by name; the elements hold *memory
 	recent  *list.List               // most recently used first
 }
 

@@ -29,9 +29,9 @@ var (
 // Signed holds the three fields of a signed request (httpsig-protocol-01 section 5.2.5). The zero Signed means that the request is not
 // signed.
 type Signed struct {
-	Agent     string // Signature-Agent
-	Input     string // Signature-Input
-	Signature string // Signature
+	Agent     string // value of Signature-Agent
+	Input     string // value of Signature-Input
+	Signature string // value of Signature
 	KeyID     string // ID of the key, for the ledger
 }
 

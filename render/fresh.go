@@ -49,7 +49,7 @@ func directives(h http.Header) map[string]string {
 			}
 		}
 	}
-	if len(h.Values("Cache-Control")) == 0 && mentions(h.Get("Pragma"), "no-cache") { // section 5.4
+	if len(h.Values("Cache-Control")) == 0 && mentions(h.Get("Pragma"), "no-cache") { // RFC 9111 section 5.4
 		d["no-cache"] = ""
 	}
 	return d
@@ -67,12 +67,12 @@ func lifetime(a *Answer, d map[string]string, at time.Time) (time.Duration, bool
 	if v := a.Header.Get("Expires"); v != "" {
 		t, err := http.ParseTime(v)
 		if err != nil {
-			return 0, true // an invalid date means the past (section 5.3)
+			return 0, true // an invalid date means the past (RFC 9111 section 5.3)
 		}
 		return t.Sub(date), true
 	}
 	if t, err := http.ParseTime(a.Header.Get("Last-Modified")); err == nil && t.Before(date) {
-		return min(date.Sub(t)/10, maxHeuristic), false // section 4.2.2
+		return min(date.Sub(t)/10, maxHeuristic), false // RFC 9111 section 4.2.2
 	}
 	return 0, false
 }

@@ -17,9 +17,9 @@ type Mode string
 
 // The modes.
 const (
-	Never  Mode = "never"  // no pages
-	Auto   Mode = "auto"   // pages whose content seems to need rendering; see Policy.Decide
-	Always Mode = "always" // every HTML page with status 200
+	Never  Mode = "never"  // renders no pages
+	Auto   Mode = "auto"   // renders pages whose content seems to need rendering; see Policy.Decide
+	Always Mode = "always" // renders every HTML page with status 200
 )
 
 // Values of Policy.Hosts with a special meaning.

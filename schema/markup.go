@@ -91,7 +91,7 @@ func (r *markupReader) microdata(n *html.Node, in *Item) *Item {
 // rdfa reads the RDFa of an element, and returns the item in which its children are.
 func (r *markupReader) rdfa(n *html.Node, in *Item) *Item {
 	if n.DataAtom == atom.Meta && in == nil {
-		return in // this is OpenGraph
+		return in // OpenGraph, and not RDFa
 	}
 	names := strings.Fields(attr(n, "property"))
 	if types := attr(n, "typeof"); types != "" {

@@ -34,7 +34,7 @@ type Record struct {
 	Canonical    string     `json:"canonical,omitempty"`
 	Directives   []string   `json:"directives,omitempty"` // robots directives that apply to the page
 	Usage        []Usage    `json:"usage,omitempty"`      // the site's preferences about uses of the page
-	Terms        *Terms     `json:"terms,omitempty"`      // all statements of the site about uses, with the verdict for the purposes of the crawl
+	Terms        *Terms     `json:"terms,omitempty"`      // all statements of the site about uses, with the verdict for the crawl's purposes
 	SameAs       string     `json:"same_as,omitempty"`    // the first URL with the same body
 	NearOf       string     `json:"near_of,omitempty"`    // URL of an earlier page that is nearly the same
 	Links        *LinkCount `json:"links,omitempty"`
@@ -66,7 +66,7 @@ type Record struct {
 
 // Usage is a site's preference about one use of a page. It neither permits nor forbids crawling.
 type Usage struct {
-	Use    string `json:"use"`    // "train-ai", "search", …
+	Use    string `json:"use"`    // use, such as "train-ai" or "search"
 	Signal string `json:"signal"` // "allow", "disallow", or "unknown" with a Value
 	Origin string `json:"origin"` // "robots.txt", "header" or "meta"
 	// Value is the preference as written, if it is neither yes nor no, such as that of use=reference of Content-Signal.
@@ -92,7 +92,7 @@ type LinkCount struct {
 type Rendered struct {
 	Why      string          `json:"why"`                  // rule that selected the page for rendering
 	Cut      string          `json:"cut,omitempty"`        // reason code if rendering ended early
-	Rounds   int             `json:"rounds,omitempty"`     // number of rounds
+	Rounds   int             `json:"rounds,omitempty"`     // number of rounds of rendering
 	Millis   int             `json:"virtual_ms,omitempty"` // time for which the page ran, by the page's clock, in milliseconds
 	Bytes    int             `json:"bytes,omitempty"`      // size of the rendered document; 0: there is none, so the fetched page counts
 	SHA256   string          `json:"sha256,omitempty"`     // hash of the rendered document, hexadecimal

@@ -189,7 +189,7 @@ func find(tree *html.Node, a atom.Atom) *html.Node {
 
 // Articles reads the texts of documents for an export: see text.Options.
 type Articles struct {
-	Reader Reader // for example an Isolated
+	Reader Reader // for example, an Isolated
 }
 
 // Reads reports whether documents of a media type can be read.
@@ -206,7 +206,7 @@ func (a Articles) Article(ctx context.Context, body []byte, mediaType, address s
 
 // Links finds the links of documents for a crawl: see crawler.Config.Documents.
 type Links struct {
-	Reader Reader // for example an Isolated
+	Reader Reader // for example, an Isolated
 }
 
 // Reads reports whether documents of a media type can be read.

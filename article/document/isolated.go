@@ -46,7 +46,7 @@ const maxAnswer = 4 * maxText
 type request struct {
 	Type   string `json:"type"`
 	Memory int64  `json:"memory"`
-	Time   int64  `json:"time"` // seconds
+	Time   int64  `json:"time"` // processor time in seconds
 }
 
 // answer holds the output of a process.

@@ -16,7 +16,7 @@ type clocks struct {
 	era   uint64
 	since time.Time // when the era began
 	is    map[string]common
-	files map[string]common // robots.txt files
+	files map[string]common // robots.txt files by name
 	size  int               // total bytes of files
 	limit int               // maximum of size
 }

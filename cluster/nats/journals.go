@@ -252,7 +252,7 @@ func (e *Engine) Trim(ctx context.Context, shard int, below uint64) error {
 		return err
 	}
 	s, subject := e.log(shard)
-	return e.purge(ctx, s, subject, min(below, last.Seq)) // if last is stale, it is too low, which is safe
+	return e.purge(ctx, s, subject, min(below, last.Seq)) // last may be stale and so too low, which is safe
 }
 
 func (e *Engine) purge(ctx context.Context, s jetstream.Stream, subject string, below uint64) error {

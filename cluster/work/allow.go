@@ -14,7 +14,7 @@ import (
 // who can reach the engine can write a job.
 type Allowed struct {
 	Env   []string // names of environment variables
-	Files []string // paths
+	Files []string // paths of files
 }
 
 // ErrNotAllowed means that the settings of a job name files or variables that the node does not allow.

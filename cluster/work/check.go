@@ -17,7 +17,7 @@ import (
 type Checked struct {
 	Shards   int      `json:"shards"`
 	Segments int      `json:"segments"`
-	Visits   int      `json:"visits"`             // committed visits
+	Visits   int      `json:"visits"`             // number of committed visits
 	Faults   []string `json:"faults"`             // one sentence for each fault
 	Dead     int      `json:"dead_letters"`       // unreadable messages of inboxes, whose links are lost
 	Damaged  int      `json:"visits_affected"`    // visits in segments with a fault

@@ -88,7 +88,7 @@ func beginTemp(dir string) (string, error) {
 type survey struct {
 	res     *Collected
 	sources []job.Source
-	all     int // committed visits
+	all     int // number of committed visits
 }
 
 // survey reads all journals. It rebuilds the shards' queues in the directory tmp, and copies files from stores to it.

@@ -56,7 +56,7 @@ type Node struct {
 	past   []crawler.History // earlier crawl (Crawl.Since), by shard; nil if there is none
 	full   context.CancelCauseFunc
 	stored *job.NodeStore // may be nil
-	renew  time.Duration  // 0: storedEvery
+	renew  time.Duration  // time after which a shard is given back; 0: storedEvery
 }
 
 // storedEvery is the time after which a node with a Store gives a shard back: only complete files are copied.

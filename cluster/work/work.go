@@ -7,7 +7,7 @@
 //	err = work.Create(ctx, engine, &work.Spec{Config: config, Seeds: seeds}) // once
 //	…
 //	node := &work.Node{Engine: engine, Name: "n1", Dir: "n1", JobName: "shops"}
-//	err = node.Run(ctx) // on each machine, until the job is over
+//	err = node.Run(ctx) // runs on each machine until the job is over
 //	…
 //	collecting := &work.Collecting{Engine: engine, Name: "shops", Nodes: []string{"n1", "n2"}}
 //	all, err := collecting.Into(ctx, "shops")
@@ -36,7 +36,7 @@ type Spec struct {
 	Config job.Config
 	Seeds  []weburl.URL
 
-	Shards  int           // 0: DefaultShards
+	Shards  int           // number of shards; 0: DefaultShards
 	Lease   time.Duration // see cluster.Job.TTL
 	MaxSkew time.Duration // see cluster.Job.MaxSkew
 }
@@ -56,7 +56,7 @@ type Job struct {
 type settings struct {
 	Schema  string    `json:"schema"`
 	Created time.Time `json:"created"`
-	File    string    `json:"file"` // a job file
+	File    string    `json:"file"` // settings in the form of a job file
 	Program []string  `json:"program,omitempty"`
 }
 

@@ -67,7 +67,7 @@ robots.txt forbids are listed and alone exit 0.`
 // formatFile is a flag that requests a format; its optional value is the file to write.
 type formatFile struct {
 	given bool
-	path  string // "" for stdout
+	path  string // path of the file to write; "" for stdout
 }
 
 // IsBool implements kong.BoolMapperValue: the flag needs no value.

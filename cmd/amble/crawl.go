@@ -37,7 +37,7 @@ type crawlJob struct {
 	job   *job.Config // settings from which cfg was made; may be nil
 
 	advice string                               // printed when a signal stops the crawl: how to resume it, or ""
-	open   func(crawler.Config) (opened, error) // prepares the crawl
+	open   func(crawler.Config) (opened, error) // makes the crawl ready to run
 }
 
 // opened is a crawl that is ready to run.

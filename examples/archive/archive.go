@@ -50,7 +50,7 @@ func check(dir string, out io.Writer) (same bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer r.Close() //nolint:errcheck // it was only read
+	defer r.Close() //nolint:errcheck // opened only for reading
 	v, err := r.Verify()
 	if err != nil {
 		return false, err

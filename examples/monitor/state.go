@@ -82,7 +82,7 @@ func load(path string) (s state, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // opened only for reading
 	s = state{}
 	for d := json.NewDecoder(bufio.NewReader(f)); ; {
 		var r sink.Record

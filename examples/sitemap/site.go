@@ -20,7 +20,7 @@ import (
 // site collects the pages of a crawl that may be in a sitemap. It is the crawl's Handler.
 type site struct {
 	seed weburl.URL
-	log  io.Writer // for messages; nil: none
+	log  io.Writer // writer for messages; nil: none
 
 	mu      sync.Mutex
 	home    weburl.URL // URL to which the seed's redirects lead
@@ -32,7 +32,7 @@ type site struct {
 // entry is one page of a sitemap.
 type entry struct {
 	loc      string
-	modified time.Time // zero if unknown
+	modified time.Time // time of the last change; zero if unknown
 }
 
 func newSite(seed weburl.URL) *site { return &site{seed: seed, left: map[string]int{}} }

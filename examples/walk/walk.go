@@ -24,7 +24,7 @@ type page struct {
 // surfer is one random walk.
 type surfer struct {
 	rng   *rand.Rand
-	next  string // next page
+	next  string // normalized URL of the next page
 	left  int    // number of steps left
 	times map[string]int
 }
@@ -36,7 +36,7 @@ type walk struct {
 	surfers []*surfer
 
 	mu    sync.Mutex
-	pages map[string]*page // by normalized URL
+	pages map[string]*page // pages by normalized URL
 }
 
 func newWalk(o options) *walk {

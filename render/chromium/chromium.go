@@ -214,7 +214,7 @@ const (
 //	render_browser    there is no usable browser
 //	render_isolation  the browser cannot be kept from the network
 type Error struct {
-	Reason string // stable code
+	Reason string // stable reason code
 	Text   string // a sentence for a person
 	Err    error  // the cause; nil if there is none
 }

@@ -186,8 +186,8 @@ func cutShort(b []byte) *message {
 
 // Limits of a mailbox. If they are exceeded, the page is given up.
 const (
-	maxQueued      = 20_000   // messages
-	maxQueuedBytes = 64 << 20 // bytes of events
+	maxQueued      = 20_000   // maximum number of messages
+	maxQueuedBytes = 64 << 20 // maximum bytes of events
 )
 
 // mailbox queues messages of the browser for one page, until the page reads them.

@@ -14,7 +14,7 @@ type lot struct {
 	room int
 
 	mu    sync.Mutex
-	pages []*parked // oldest first
+	pages []*parked // parked pages, oldest first
 }
 
 // parked is a stopped page that waits for answers.

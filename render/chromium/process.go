@@ -17,8 +17,8 @@ import (
 // process is the first process of a browser, and this side of two pipes to it.
 type process struct {
 	cmd     *exec.Cmd
-	in      *os.File // to write commands to the browser
-	out     *os.File // to read messages from the browser
+	in      *os.File // pipe for commands to the browser
+	out     *os.File // pipe for messages from the browser
 	profile *profile
 	said    *tail         // last part of the browser's standard error
 	gone    chan struct{} // closed when the process has been waited for

@@ -59,9 +59,9 @@ type tab struct {
 // Times after which a page that does not respond is given up. Where the system reports processor time, a period counts only if the browser
 // had a processor for half of it, or as the last of patience periods: so a busy machine does not cut pages earlier.
 const (
-	replyLimit = 30 * time.Second // for replies that a script cannot block
-	stuckLimit = 5 * time.Second  // for actions that a script may block; then the script is terminated
-	stopLimit  = 2 * time.Second  // for a terminated script to end
+	replyLimit = 30 * time.Second // limit for replies that a script cannot block
+	stuckLimit = 5 * time.Second  // limit for actions that a script may block; then the script is terminated
+	stopLimit  = 2 * time.Second  // limit for a terminated script to end
 	patience   = 6                // maximum number of periods
 	maxStops   = 2
 )

@@ -147,8 +147,8 @@ type page struct {
 	fake    *Fake
 	task    *render.Task
 	res     render.Result
-	decided map[string]*render.Answer  // by URL; nil for refused requests
-	had     map[string]render.Decision // by URL and kind, in this and earlier rounds
+	decided map[string]*render.Answer  // answers by URL; nil for refused requests
+	had     map[string]render.Decision // decisions by URL and kind, in this and earlier rounds
 	added   bytes.Buffer               // HTML added to the document
 	depth   int
 }

@@ -95,7 +95,7 @@ func (c *column) value(v reflect.Value) (driver.Value, error) {
 	}
 	switch k := c.typ.Kind(); {
 	case c.typ == timeType:
-		t := v.Interface().(time.Time).UTC().Truncate(time.Microsecond) // guaranteed by c.typ
+		t := v.Interface().(time.Time).UTC().Truncate(time.Microsecond) // c.typ guarantees the type
 		if c.dialect == SQLite {
 			return t.Format(jsonl.TimeForm), nil // SQLite compares times as text
 		}

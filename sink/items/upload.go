@@ -173,7 +173,7 @@ func (u *uploads) put(ctx context.Context, name string, round int) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // opened only for reading
 	h := sha256.New()
 	size, err := io.Copy(h, f)
 	if err != nil {

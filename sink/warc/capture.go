@@ -267,7 +267,7 @@ const (
 	// picture in place of the page. Other archivers of rendered pages use the same prefix.
 	viewOf = "urn:view:"
 
-	cutDOM = "render_dom" // render.CutDOM
+	cutDOM = "render_dom" // same as render.CutDOM
 )
 
 // putRendered stores the rendered page: the document as a conversion of the response (ISO 28500 section 6.8), and the picture as a resource

@@ -10,7 +10,7 @@ import (
 
 const (
 	maxPrefix = 64
-	stamp     = "20060102150405" // 14 digits
+	stamp     = "20060102150405" // time in 14 digits
 	indexExt  = ".cdxj"
 	newExt    = ".new" // extension of an index while it is written
 )

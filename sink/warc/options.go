@@ -33,13 +33,13 @@ type Digest string
 
 // Algorithms for digests.
 const (
-	SHA1   Digest = "sha1"   // in base 32, as usual
-	SHA256 Digest = "sha256" // in base 16
+	SHA1   Digest = "sha1"   // digest in base 32, as usual
+	SHA256 Digest = "sha256" // digest in base 16
 )
 
 // Info has the content of the warcinfo record of each file, except for the format. Empty fields are left out.
 type Info struct {
-	Software    string // program and version
+	Software    string // name and version of the program
 	Operator    string // person or organisation that runs the crawl, with contact
 	Description string
 	IsPartOf    string // name of the crawl
@@ -56,10 +56,10 @@ type Options struct {
 	MaxAge time.Duration
 	Info   Info
 
-	Compression Compression // "": Gzip
+	Compression Compression // default: Gzip
 	// Level is 1 (fastest) to 9 (smallest) for Gzip, and 1 to 4 for Zstd. 0: 6 for Gzip and 2 for Zstd.
 	Level  int
-	Digest Digest // "": SHA1
+	Digest Digest // default: SHA1
 	// Revisits limits the number of payloads that are remembered, so that repeated ones can be stored as revisit records. Each takes about 400
 	// bytes of memory. 0: 65,536; None: no revisit records.
 	Revisits int

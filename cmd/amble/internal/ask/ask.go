@@ -20,7 +20,7 @@ type Client struct {
 	*fetcher.Client
 	Policy politeness.Config // policy of the Gate
 
-	heard map[string]answer // results by origin
+	heard map[string]answer // robots.txt results by origin
 	close func()            // closes the fetcher
 }
 

@@ -32,10 +32,10 @@ const keptNames = "amble jobs --names 2>/dev/null"
 
 // shellFlag describes a flag for completion.
 type shellFlag struct {
-	long, short string // without hyphens; short may be ""
+	long, short string // names without hyphens; short may be ""
 	help        string
 	value       string   // placeholder of the value; "" for a flag without a value
-	words       []string // possible values
+	words       []string // possible values, if they are words
 	file        bool     // whether the value is a file
 	dir         bool     // whether the value is a directory
 }

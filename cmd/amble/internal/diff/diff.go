@@ -82,7 +82,7 @@ type comparison struct {
 	hash   hasher
 	a, b   table
 	ra, rb *reach
-	moved  map[key]key    // from keys in a to keys in b
+	moved  map[key]key    // moved pages: from keys in a to keys in b
 	came   map[key]string // keyed by the key in b: the URL in a, once it was read
 }
 

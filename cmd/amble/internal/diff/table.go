@@ -87,7 +87,7 @@ func load(r *job.Reader, h *hasher) (table, error) {
 		t = append(t, row{h.key(v.URL), contentOf(v), uint16(v.Status), classOf(v)})
 	}
 	t.sort()
-	slices.Reverse(t) // so that the last visit of each key is kept
+	slices.Reverse(t) // reversed, so that the last visit of each key is kept
 	t = slices.CompactFunc(t, func(a, b row) bool { return a.key == b.key })
 	slices.Reverse(t)
 	return t, nil

@@ -106,7 +106,7 @@ func (e *Explanation) SetDelay(cfg *crawler.Config, q Question) error {
 	state := policy.HostState(e.Host, rules)
 	if s, ok := cfg.SettingsOf()(e.Host, e.address()); ok {
 		e.Settings = job.EntryText(&s)
-		if usual, _ := policy.DelayFor(politeness.HostState{Exempt: true}); state.Entry == "" && s.Delay > usual { // an address entry
+		if usual, _ := policy.DelayFor(politeness.HostState{Exempt: true}); state.Entry == "" && s.Delay > usual { // the entry is for the address
 			state.Operator = s.Delay
 		}
 	}

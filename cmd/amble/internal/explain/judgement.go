@@ -31,7 +31,7 @@ type Judgement struct {
 	Line        int            `json:"line"`
 	GroupLine   int            `json:"group_line"`
 	CrawlDelay  *float64       `json:"crawl_delay_s"`
-	RequestRate *float64       `json:"request_rate_s"` // seconds per request
+	RequestRate *float64       `json:"request_rate_s"` // required seconds per request
 	Sitemaps    []string       `json:"sitemaps"`
 	Lints       []Lint         `json:"lints"`
 	Disagree    []string       `json:"disagree"` // dialects of robots.txt with a different decision
@@ -67,7 +67,7 @@ func (q Question) ByAnswer(u weburl.URL, info politeness.OriginInfo) *Judgement 
 			Explain: robots.Explain(robots.Unreachable.Verdict(), info.Source),
 		}
 	}
-	if policy := info.Statuses.ForStatus(info.Source.Status); policy != robots.Obey { // then the body does not count
+	if policy := info.Statuses.ForStatus(info.Source.Status); policy != robots.Obey { // then only the status counts, not the body
 		j := q.judge(u, robots.Parse(nil), info.Source, policy)
 		j.Lints = lints(info.Lints())
 		return j

@@ -97,7 +97,7 @@ func (q Question) uses(j *Judgement, u weburl.URL, group *robots.Group) {
 // usesText describes the statements about uses in a robots.txt, one per line.
 func (j *Judgement) usesText() (lines []string) {
 	for i := range j.Uses {
-		if j.Uses[i].Name != "Disallow" { // already shown
+		if j.Uses[i].Name != "Disallow" { // shown by Rule already
 			lines = append(lines, statementText(&j.Uses[i]))
 		}
 	}

@@ -125,7 +125,7 @@ func DidYouMean(name string) string {
 	}
 	entries, _ := os.ReadDir(folder) // a hint needs no error
 	var names []string
-	for _, e := range slices.Backward(entries) { // of two equally similar names of a host, the later job
+	for _, e := range slices.Backward(entries) { // of two jobs of a host with equally similar names, the later one is better
 		names = append(names, e.Name())
 	}
 	return cli.DidYouMean(name, names)

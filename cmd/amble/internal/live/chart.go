@@ -31,7 +31,7 @@ type lanes struct {
 
 type lane struct {
 	Name       string
-	Pages      string // SVG paths
+	Pages      string // SVG paths, here and below
 	Bad        string
 	Robots     string
 	Owed, Held string
@@ -170,7 +170,7 @@ func (p *pen) put(l *lane) {
 
 // rateChart shows requests per second.
 type rateChart struct {
-	Good, Evil string // SVG paths
+	Good, Evil string // SVG paths of successful and failed requests
 	Most       string
 	Label      string
 	Data       [][2]int `json:"-"` // good and failed requests of each two seconds, oldest first

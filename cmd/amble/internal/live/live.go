@@ -27,8 +27,8 @@ type Config struct {
 	Digest *digest.Digest
 
 	Crawler *crawler.Crawler // nil if the crawl does not run in this process
-	Outlook *plan.Outlook    // set with Crawler
-	Metrics *metrics.Metrics // set with Crawler
+	Outlook *plan.Outlook    // set if Crawler is set
+	Metrics *metrics.Metrics // set if Crawler is set
 	Control Control          // accepts the viewers' orders; nil: the page is read-only
 	// Space measures how much more the crawl may write. nil: the crawl is not kept in a directory.
 	Space func() (job.Space, error)

@@ -19,7 +19,7 @@ const (
 	maxEvents  = 12   // maximum number of refusals and failures
 	maxHosts   = 5000 // maximum number of hosts whose last request is kept
 	window     = 30 * time.Second
-	rateWindow = 120 // in seconds
+	rateWindow = 120 // window of rates, in seconds
 )
 
 // recent holds the latest requests and troubles of a crawl.

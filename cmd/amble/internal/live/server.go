@@ -107,7 +107,7 @@ func (s *Server) Serve(l Page) {
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	s.running.Go(func() { l.Run(watching) })
-	s.running.Go(func() { _ = s.server.Serve(netutil.LimitListener(s.listener, maxConnections)) }) // always ErrServerClosed
+	s.running.Go(func() { _ = s.server.Serve(netutil.LimitListener(s.listener, maxConnections)) }) // Serve returns ErrServerClosed
 }
 
 // Close stops the server and all streams.

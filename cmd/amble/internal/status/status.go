@@ -71,7 +71,7 @@ type Host struct {
 	Waits    string    `json:"waits,omitempty"`  // a clause of the ledger, or one of the constants below; "" if the host may be requested
 	Until    time.Time `json:"until,omitzero"`   // end of the wait, if known
 	Detail   string    `json:"detail,omitempty"` // more about Waits; for "shared", the other crawl for which the last request waited
-	Delay    float64   `json:"delay_s"`          // delay in force
+	Delay    float64   `json:"delay_s"`          // delay in force, in seconds
 	Clause   string    `json:"delay_clause"`
 	Trouble  string    `json:"trouble,omitempty"` // error or status of the last request, if it failed
 	Least    float64   `json:"least_s"`           // minimum time for Left, in seconds

@@ -12,7 +12,7 @@ import (
 // Widths of the columns before the URL, initially and at most, and minimum widths of terminals that show these columns.
 const (
 	minSize, maxSize = 7, 10  // "1.2 KiB", "1023.9 KiB"
-	minType, maxType = 10, 16 // "text/plain"
+	minType, maxType = 10, 16 // minType fits "text/plain"
 	sizeFrom         = 48
 	typeFrom         = 72
 )

@@ -110,7 +110,7 @@ const rateWindow = 30 * time.Second
 type snapshot struct {
 	pages           int
 	rate            float64 // recent pages per second
-	active, waiting int     // number of hosts
+	active, waiting int     // numbers of hosts
 	queued          int
 	refused, failed int
 	troubled        int // responses 429 and 5xx, including those of URLs that are retried

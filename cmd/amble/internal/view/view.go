@@ -33,14 +33,14 @@ type Messages struct {
 // Otherwise stderr gets log lines, and stdout only results.
 type View struct {
 	flags  Flags
-	screen *terminal.Screen // on stderr
+	screen *terminal.Screen // screen on stderr
 	log    *slog.Logger
 	below  func() string // returns another line of the status; may be nil
 
-	out     io.Writer // on stdout
+	out     io.Writer // writer to stdout
 	outTTY  bool
 	columns func() int // returns the number of columns of stdout
-	color   bool       // colour on stdout
+	color   bool       // whether stdout has colour
 	whole   bool       // whether lines on stdout are not truncated, for screen readers
 	pages   *terminal.Burst
 
