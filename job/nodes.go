@@ -180,8 +180,8 @@ func (s *Source) gather(ctx context.Context, n NodeFiles, tmp string) error {
 	return nil
 }
 
-// crew limits the number of concurrent calls.
-type crew struct {
+// callLimit limits the number of concurrent calls.
+type callLimit struct {
 	slots chan struct{}
 	busy  sync.WaitGroup
 
@@ -189,10 +189,10 @@ type crew struct {
 	err error // the first error
 }
 
-func newCrew() *crew { return &crew{slots: make(chan struct{}, copiedAtOnce)} }
+func newCrew() *callLimit { return &callLimit{slots: make(chan struct{}, copiedAtOnce)} }
 
 // do calls f in a goroutine as soon as one is free. It returns false once a call has failed.
-func (c *crew) do(f func() error) bool {
+func (c *callLimit) do(f func() error) bool {
 	c.slots <- struct{}{}
 	c.mu.Lock()
 	failed := c.err != nil
@@ -212,7 +212,7 @@ func (c *crew) do(f func() error) bool {
 }
 
 // wait returns when everything is done, with the first error.
-func (c *crew) wait() error {
+func (c *callLimit) wait() error {
 	c.busy.Wait()
 	return c.err
 }

@@ -25,7 +25,7 @@ import (
 // objects: the segments that it has added, and those that earlier processes left in its directory. It works in the background;
 // only Finish waits for it.
 type NodeStore struct {
-	shelf
+	storedFiles
 	dir, url string
 	mark     []byte // content of NodeName
 	all      stores.Store
@@ -53,7 +53,7 @@ func OpenNodeStore(ctx context.Context, dir, url, node string, note func(string)
 		return nil, errors.Join(readError(err), open.Close(all))
 	}
 	n := &NodeStore{dir: dir, url: url, all: all, wake: make(chan struct{}, 1)}
-	n.shelf = shelf{files: files, store: below{all, node + "/"}, note: note, keepList: func(*stored) error { return nil }}
+	n.storedFiles = storedFiles{files: files, store: below{all, node + "/"}, note: note, keepList: func(*stored) error { return nil }}
 	if n.mark, err = files.read(NodeName); err == nil {
 		err = n.findLeft()
 	}

@@ -31,7 +31,7 @@ const (
 // uploads moves closed segments and finished archives of a job to its store, in a goroutine of Run. A commit only notifies it and never
 // waits for it.
 type uploads struct {
-	shelf
+	storedFiles
 	j *Job
 
 	// Guarded by mu.
@@ -81,7 +81,7 @@ func (j *Job) openStore(ctx context.Context) error {
 			return errors.Join(outputError(err), open.Close(store))
 		}
 	}
-	u := &uploads{shelf: shelf{files: j.files, store: store, list: list, note: j.tell, keepList: func(list *stored) error {
+	u := &uploads{storedFiles: storedFiles{files: j.files, store: store, list: list, note: j.tell, keepList: func(list *stored) error {
 		return outputError(j.files.replace(storedName, list.encode()))
 	}}, j: j, gone: map[string]bool{}, needed: map[string]bool{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
 	for _, o := range list.Objects {

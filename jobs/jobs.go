@@ -116,7 +116,7 @@ type Manager struct {
 // entry is a job in memory.
 type entry struct {
 	info    Info             // guarded by Manager.mu
-	untold  []untold         // events that webhooks have not acknowledged
+	pending []pendingEvent   // events that webhooks have not acknowledged
 	lines   int64            // final visits; -1: not counted yet
 	asked   State            // Paused or Stopped if a client asked for it while the job runs, otherwise ""
 	stop    chan struct{}    // closed to stop the job; nil unless it runs
@@ -194,7 +194,7 @@ func (m *Manager) load() error {
 			if err == nil {
 				err = json.Unmarshal(b, &s)
 			}
-			e.info, e.untold = s.Info, s.Untold
+			e.info, e.pending = s.Info, s.Untold
 			if err == nil && (e.info.ID != d.Name() || !slices.Contains(states, e.info.State)) {
 				err = errors.New("it does not describe this job")
 			}
@@ -220,13 +220,13 @@ func (m *Manager) add(e *entry) {
 // stored is the form of the file job.json.
 type stored struct {
 	Info
-	Untold []untold `json:"untold,omitempty"`
+	Untold []pendingEvent `json:"untold,omitempty"`
 }
 
 // save stores the state of a job, and wakes goroutines that wait for a change.
 func (m *Manager) save(e *entry) error {
 	e.wake()
-	s := stored{e.info, e.untold}
+	s := stored{e.info, e.pending}
 	if s.State == Running { // resumed unless another state was requested
 		s.State = cmp.Or(e.asked, Queued)
 		s.Untold = m.events(e, s.State) // in case the process is killed before the job has stopped

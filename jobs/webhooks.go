@@ -21,8 +21,8 @@ const (
 	maxUntold  = 24 * time.Hour // time after which an event is dropped
 )
 
-// untold is an event that a webhook has not acknowledged. It is stored atomically with the state of its job.
-type untold struct {
+// pendingEvent is an event that a webhook has not acknowledged. It is stored atomically with the state of its job.
+type pendingEvent struct {
 	URL   string    `json:"url"`
 	State State     `json:"state"`
 	Time  time.Time `json:"time"`
@@ -39,18 +39,18 @@ const maxOwed = 100
 
 // owe queues events about the state of a job for its webhooks. The caller must hold the lock, and save the job.
 func (m *Manager) owe(e *entry) {
-	e.untold = m.events(e, e.info.State)
+	e.pending = m.events(e, e.info.State)
 	m.ringHooks()
 }
 
 // events returns the events for the webhooks of a job that has entered a state.
-func (m *Manager) events(e *entry, s State) []untold {
+func (m *Manager) events(e *entry, s State) []pendingEvent {
 	if m.config.Send == nil || s != Paused && !s.Ended() {
-		return e.untold
+		return e.pending
 	}
-	all := slices.Clone(e.untold)
+	all := slices.Clone(e.pending)
 	for _, url := range e.info.Webhooks {
-		all = append(all, untold{url, s, stamp()})
+		all = append(all, pendingEvent{url, s, stamp()})
 	}
 	return all[max(0, len(all)-maxOwed):]
 }
@@ -65,7 +65,7 @@ func (m *Manager) ringHooks() {
 
 // send sends events until the Manager is closed: one at a time, and the events of a job in order.
 func (m *Manager) send() {
-	tries := map[untold]attempt{}
+	tries := map[pendingEvent]attempt{}
 	for {
 		id, what, event, wait := m.next(tries)
 		if id == "" {
@@ -104,14 +104,14 @@ func (m *Manager) send() {
 }
 
 // next returns an event that is due, or the time until one is.
-func (m *Manager) next(tries map[untold]attempt) (id string, what untold, event *Event, wait time.Duration) {
+func (m *Manager) next(tries map[pendingEvent]attempt) (id string, what pendingEvent, event *Event, wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	wait = maxRetry
 	now := time.Now()
 	for id, e := range m.jobs {
 		seen := map[string]bool{} // webhooks with an earlier event, which comes first
-		for _, u := range e.untold {
+		for _, u := range e.pending {
 			if seen[u.URL] {
 				continue
 			}
@@ -127,15 +127,15 @@ func (m *Manager) next(tries map[untold]attempt) (id string, what untold, event 
 }
 
 // told records that a webhook has acknowledged an event.
-func (m *Manager) told(id string, what untold) {
+func (m *Manager) told(id string, what pendingEvent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.jobs[id]
 	if e == nil {
 		return
 	}
-	if at := slices.Index(e.untold, what); at >= 0 {
-		e.untold = slices.Delete(e.untold, at, at+1)
+	if at := slices.Index(e.pending, what); at >= 0 {
+		e.pending = slices.Delete(e.pending, at, at+1)
 	}
 	if err := m.save(e); err != nil {
 		m.note(id, err.Error())

@@ -190,10 +190,10 @@ const (
 // be called concurrently.
 type Gains struct {
 	mu         sync.Mutex
-	young, old map[string]gain // two generations of at most maxHosts/2 hosts
+	young, old map[string]benefit // two generations of at most maxHosts/2 hosts
 }
 
-type gain struct{ useless, static int }
+type benefit struct{ useless, static int }
 
 // Skip reports whether a page of the host should not be rendered. If so, it counts the page as skipped.
 func (g *Gains) Skip(host string) bool {
@@ -216,21 +216,21 @@ func (g *Gains) Note(host string, newLinks, textBefore, textAfter int) {
 	if newLinks > 0 || (textAfter-textBefore)*20 >= max(textBefore, 1) {
 		h.useless = 0
 	} else if h.useless++; h.useless == uselessRow {
-		h = gain{static: staticPages}
+		h = benefit{static: staticPages}
 	}
 	g.put(host, h)
 }
 
-func (g *Gains) get(host string) gain {
+func (g *Gains) get(host string) benefit {
 	if h, ok := g.young[host]; ok {
 		return h
 	}
 	return g.old[host]
 }
 
-func (g *Gains) put(host string, h gain) {
+func (g *Gains) put(host string, h benefit) {
 	if g.young == nil || len(g.young) >= maxHosts/2 {
-		g.young, g.old = map[string]gain{}, g.young
+		g.young, g.old = map[string]benefit{}, g.young
 	}
 	g.young[host] = h
 }

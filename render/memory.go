@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// shelf is a box that keeps answers in memory.
-type shelf struct {
+// memoryStore is a box that keeps answers in memory.
+type memoryStore struct {
 	limit int64
 
 	mu    sync.Mutex
@@ -22,11 +22,11 @@ type item struct {
 	at   *list.Element // element of idle; nil while the answer is in use
 }
 
-func newShelf(limit int64) *shelf {
-	return &shelf{limit: limit, items: map[address]*item{}, idle: list.New()}
+func newMemoryStore(limit int64) *memoryStore {
+	return &memoryStore{limit: limit, items: map[address]*item{}, idle: list.New()}
 }
 
-func (s *shelf) put(r address, b []byte) error {
+func (s *memoryStore) put(r address, b []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if it, ok := s.items[r]; ok {
@@ -47,7 +47,7 @@ func (s *shelf) put(r address, b []byte) error {
 	return nil
 }
 
-func (s *shelf) get(r address) ([]byte, error) {
+func (s *memoryStore) get(r address) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if it, ok := s.items[r]; ok {
@@ -56,7 +56,7 @@ func (s *shelf) get(r address) ([]byte, error) {
 	return nil, ErrGone
 }
 
-func (s *shelf) hold(r address) error {
+func (s *memoryStore) hold(r address) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	it, ok := s.items[r]
@@ -68,7 +68,7 @@ func (s *shelf) hold(r address) error {
 }
 
 // use records one more use of an item. The caller must hold mu.
-func (s *shelf) use(it *item) {
+func (s *memoryStore) use(it *item) {
 	it.uses++
 	if it.at != nil {
 		s.idle.Remove(it.at)
@@ -76,7 +76,7 @@ func (s *shelf) use(it *item) {
 	}
 }
 
-func (s *shelf) release(r address) {
+func (s *memoryStore) release(r address) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	it, ok := s.items[r]
@@ -89,4 +89,4 @@ func (s *shelf) release(r address) {
 }
 
 // drop does nothing: an answer in memory cannot be damaged.
-func (*shelf) drop(address) {}
+func (*memoryStore) drop(address) {}

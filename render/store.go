@@ -110,7 +110,7 @@ func NewStore(limit int64) *Store {
 	if limit == 0 {
 		limit = defaultMemory
 	}
-	return &Store{box: newShelf(limit)}
+	return &Store{box: newMemoryStore(limit)}
 }
 
 // fresh returns the stored answer for a Want of another page, if there is one that may be used now, and marks it as used.

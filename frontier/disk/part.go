@@ -116,22 +116,22 @@ func (k *Copy) drop(gone func(host string) bool, c frontier.Checkpoint, j Journa
 	})
 }
 
-// whose says to which part a host belongs.
-type whose uint8
+// hostSet says to which part a host belongs.
+type hostSet uint8
 
 const (
-	nobodys whose = iota // the host has no record, so its name is unknown
+	nobodys hostSet = iota // the host has no record, so its name is unknown
 	ours
 	others
 )
 
 // hosts returns, by hash, to which part each host with a record belongs, and the counters of the store. meant reports whether a host
 // belongs to this part.
-func (k *Copy) hosts(meant func(host string) bool) (names map[uint64]whose, counts stored, err error) {
+func (k *Copy) hosts(meant func(host string) bool) (names map[uint64]hostSet, counts stored, err error) {
 	if counts, err = k.engine.loadCounters(); err != nil {
 		return nil, counts, err
 	}
-	names = map[uint64]whose{}
+	names = map[uint64]hostSet{}
 	err = k.engine.scanPrefix([]byte{tagHost}, func(key, value []byte) (bool, error) {
 		r, err := readHost(value)
 		if err != nil || len(key) != 9 {

@@ -187,7 +187,7 @@ func each(o Options, test func(name string, check func(*kit))) {
 	test("a Claim returns the Request as added", claimReturnsRequest)
 	test("Stats count by state", statsCount)
 	test("Known URLs are known, HostPending counts", knownIsKnown)
-	test("many workers", crowd)
-	test("workers release, one commits", crowdCommits)
+	test("many workers", manyWorkers)
+	test("workers release, one commits", manyWorkersOneCommits)
 	test("random operations agree with the model", func(k *kit) { k.random(o.seeds()) })
 }

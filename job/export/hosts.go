@@ -131,7 +131,7 @@ const maxHosts = 50_000
 // hosts sums up visits and requests by host. Hosts that do not fit into memory are sorted on disk in parts, which are merged.
 func hosts(x *Export) iter.Seq2[*host, error] {
 	return func(yield func(*host, error) bool) {
-		s := &summer{known: map[string][]int64{}, sorter: extsort.New(x.Temp, 0)}
+		s := &hostSummer{known: map[string][]int64{}, sorter: extsort.New(x.Temp, 0)}
 		defer func() { _ = s.sorter.Close() }() // a temporary file
 		if err := s.read(x); err != nil {
 			yield(nil, err)
@@ -160,13 +160,13 @@ func hosts(x *Export) iter.Seq2[*host, error] {
 	}
 }
 
-// summer computes the sums of each host.
-type summer struct {
+// hostSummer computes the sums of each host.
+type hostSummer struct {
 	known  map[string][]int64
 	sorter *extsort.Sorter
 }
 
-func (s *summer) read(x *Export) error {
+func (s *hostSummer) read(x *Export) error {
 	for v, err := range x.Visits() {
 		if err != nil {
 			return err
@@ -187,7 +187,7 @@ func (s *summer) read(x *Export) error {
 }
 
 // of returns the figures of a host.
-func (s *summer) of(name string) ([]int64, error) {
+func (s *hostSummer) of(name string) ([]int64, error) {
 	if f := s.known[name]; f != nil {
 		return f, nil
 	}
@@ -201,7 +201,7 @@ func (s *summer) of(name string) ([]int64, error) {
 	return f, nil
 }
 
-func (s *summer) flush() error {
+func (s *hostSummer) flush() error {
 	for name, f := range s.known {
 		if err := s.sorter.Add(encodeHost(name, f)); err != nil {
 			return err
@@ -231,7 +231,7 @@ func decodeHost(b []byte) (name string, f []int64) {
 	return head, f
 }
 
-func (s *summer) visit(v *sink.Record) error {
+func (s *hostSummer) visit(v *sink.Record) error {
 	u, err := weburl.Parse(v.URL)
 	if err != nil {
 		return nil //nolint:nilerr // a seed that is no URL belongs to no host
@@ -248,7 +248,7 @@ func (s *summer) visit(v *sink.Record) error {
 	return nil
 }
 
-func (s *summer) request(r *Request) error {
+func (s *hostSummer) request(r *Request) error {
 	if r.Start.Host == "" {
 		return nil
 	}

@@ -23,7 +23,7 @@ const (
 // falls, and has one root, which is found by bisection.
 func (h *History) Rate(prior Gamma) float64 {
 	events, exposure := prior.Shape, prior.Days
-	for _, s := range h.spells {
+	for _, s := range h.periods {
 		switch s.kind {
 		case quiet:
 			exposure += float64(s.days)
@@ -34,7 +34,7 @@ func (h *History) Rate(prior Gamma) float64 {
 	}
 	slope := func(rate float64) float64 {
 		sum := events - rate*exposure
-		for _, s := range h.spells {
+		for _, s := range h.periods {
 			if s.kind == changed {
 				sum += overExp(rate * float64(s.days))
 			}
@@ -54,7 +54,7 @@ func (h *History) Rate(prior Gamma) float64 {
 
 // logLikelihood returns the logarithm of the probability of the observations, given the rate.
 func (h *History) logLikelihood(rate float64) (sum float64) {
-	for _, s := range h.spells {
+	for _, s := range h.periods {
 		days := float64(s.days)
 		switch s.kind {
 		case quiet:

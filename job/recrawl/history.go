@@ -2,17 +2,17 @@ package recrawl
 
 import "time"
 
-// maxSpells limits the changes that a [History] keeps.
-const maxSpells = 40
+// maxPeriods limits the changes that a [History] keeps.
+const maxPeriods = 40
 
 // History holds the changes that visits to a page have shown. The zero value is the history of a page that was visited once. It is not
 // safe for concurrent use.
 type History struct {
-	spells []spell // oldest first; consecutive quiet spells are merged
+	periods []observedPeriod // oldest first; consecutive quiet periods are merged
 }
 
-// spell is a period with an observation.
-type spell struct {
+// observedPeriod is a period with an observation.
+type observedPeriod struct {
 	days float32
 	kind spellKind
 }
@@ -29,28 +29,28 @@ const (
 // since the last change, if it is known (from a Last-Modified within the gap), and 0 otherwise. A visit with a gap that is not positive
 // is ignored.
 func (h *History) Add(gap time.Duration, hasChanged bool, age time.Duration) {
-	s := spell{days: float32(Days(gap))}
+	s := observedPeriod{days: float32(Days(gap))}
 	switch {
 	case gap <= 0:
 		return
 	case hasChanged && age > 0 && age <= gap:
-		s = spell{days: float32(Days(age)), kind: dated}
+		s = observedPeriod{days: float32(Days(age)), kind: dated}
 	case hasChanged:
 		s.kind = changed
-	case len(h.spells) > 0 && h.spells[len(h.spells)-1].kind == quiet:
-		h.spells[len(h.spells)-1].days += s.days
+	case len(h.periods) > 0 && h.periods[len(h.periods)-1].kind == quiet:
+		h.periods[len(h.periods)-1].days += s.days
 		return
 	}
-	if len(h.spells) == maxSpells {
-		copy(h.spells, h.spells[1:])
-		h.spells = h.spells[:maxSpells-1]
+	if len(h.periods) == maxPeriods {
+		copy(h.periods, h.periods[1:])
+		h.periods = h.periods[:maxPeriods-1]
 	}
-	h.spells = append(h.spells, s)
+	h.periods = append(h.periods, s)
 }
 
 // Changes returns the number of changes seen, among those that are kept.
 func (h *History) Changes() (n int) {
-	for _, s := range h.spells {
+	for _, s := range h.periods {
 		if s.kind != quiet {
 			n++
 		}
@@ -59,7 +59,7 @@ func (h *History) Changes() (n int) {
 }
 
 // Empty reports whether there is no observation: the page was visited at most once.
-func (h *History) Empty() bool { return len(h.spells) == 0 }
+func (h *History) Empty() bool { return len(h.periods) == 0 }
 
 // Days returns a duration in days.
 func Days(d time.Duration) float64 { return d.Hours() / 24 }

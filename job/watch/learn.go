@@ -147,16 +147,16 @@ func (w *Watch) recall(v *sink.Record) {
 	w.announced(said.Announced)
 }
 
-// said holds the fields of a line that a watch has written.
-type said struct {
+// writtenFields holds the fields of a line that a watch has written.
+type writtenFields struct {
 	Signal    string               `json:"signal,omitempty"`
 	Announced map[string]time.Time `json:"announced,omitempty"`
 }
 
 // saidIn returns the fields of a line that a watch has written, without those of other programs.
-func saidIn(v *sink.Record) (all said) {
+func saidIn(v *sink.Record) (all writtenFields) {
 	for _, d := range v.Data {
-		var s said
+		var s writtenFields
 		if json.Unmarshal(d, &s) == nil {
 			all.Signal = cmp.Or(all.Signal, s.Signal)
 			if all.Announced == nil {
@@ -287,5 +287,5 @@ func (w *Watch) announce(v *crawler.Visit) error {
 	if len(news) == 0 {
 		return nil
 	}
-	return v.Emit(said{Announced: news})
+	return v.Emit(writtenFields{Announced: news})
 }

@@ -78,11 +78,11 @@ type Config struct {
 
 // Renderer runs rounds in browsers. It is safe for concurrent use. Close must be called to end the browsers.
 type Renderer struct {
-	cfg  Config
-	path string
-	trap *trap
-	tabs *turns
-	lot  *lot
+	cfg     Config
+	path    string
+	trap    *trap
+	tabs    *turns
+	stopped *pageCache
 
 	starting sync.Mutex // held while a browser starts: only one starts at a time
 
@@ -119,7 +119,7 @@ func New(ctx context.Context, c Config) (*Renderer, error) {
 	c.Parked = max(0, cmp.Or(c.Parked, 2*c.Tabs))
 	c.MaxPages = cmp.Or(c.MaxPages, defaultMaxPages)
 	c.MaxMemory = cmp.Or(c.MaxMemory, defaultMaxMemory)
-	r := &Renderer{cfg: c, path: path, tabs: newTurns(c.Tabs), lot: newLot(c.Parked), told: true}
+	r := &Renderer{cfg: c, path: path, tabs: newTurns(c.Tabs), stopped: newPageCache(c.Parked), told: true}
 	if r.trap, err = newTrap(ctx, c.Isolation); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (r *Renderer) Close() error {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
-	r.lot.take(func(*parked) bool { return true })
+	r.stopped.take(func(*parked) bool { return true })
 	var err error
 	for _, h := range r.retireAll() {
 		err = errors.Join(err, h.end())
@@ -161,7 +161,7 @@ func (r *Renderer) Round(ctx context.Context, task render.Task) (*render.Result,
 		return nil, err
 	}
 	defer r.tabs.give()
-	page := r.lot.resume(&task)
+	page := r.stopped.resume(&task)
 	res, err := r.attempt(ctx, &task, page)
 	if errors.Is(err, errCrashed) || err != nil && page != nil {
 		res, err = r.attempt(ctx, &task, nil) // once more from the start, in another browser

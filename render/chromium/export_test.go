@@ -18,9 +18,9 @@ func (r *Renderer) Processes() []int {
 
 // Parked returns the number of parked pages.
 func (r *Renderer) Parked() int {
-	r.lot.mu.Lock()
-	defer r.lot.mu.Unlock()
-	return len(r.lot.pages)
+	r.stopped.mu.Lock()
+	defer r.stopped.mu.Unlock()
+	return len(r.stopped.pages)
 }
 
 // Homes returns the directories of the running browsers.

@@ -72,7 +72,7 @@ func (r *Renderer) hold(ctx context.Context, task *render.Task, p *parked) *rend
 	out := []*parked{p}
 	if len(p.tab.workers) == 0 && r.cfg.Parked > 0 {
 		p.key = identify(task)
-		out = r.lot.park(p)
+		out = r.stopped.park(p)
 	}
 	for _, old := range out {
 		if old == p {
@@ -139,7 +139,7 @@ func (r *Renderer) bury() {
 	})
 	r.mu.Unlock()
 	for _, h := range dead {
-		r.lot.take(func(p *parked) bool { return p.in == h })
+		r.stopped.take(func(p *parked) bool { return p.in == h })
 		_ = h.end()
 	}
 }
@@ -167,7 +167,7 @@ func (r *Renderer) leave(h *host, err error) {
 	}
 	r.mu.Unlock()
 	if retired {
-		r.lot.take(func(p *parked) bool { return p.in == h })
+		r.stopped.take(func(p *parked) bool { return p.in == h })
 	}
 	if last {
 		_ = h.end() // the next start of a browser removes files that are left

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// lot keeps stopped pages between two rounds, so that the next round need not start from the beginning. It evicts the oldest page.
-type lot struct {
+// pageCache keeps stopped pages between two rounds, so that the next round need not start from the beginning. It evicts the oldest page.
+type pageCache struct {
 	room int
 
 	mu    sync.Mutex
@@ -42,10 +42,10 @@ func identify(t *render.Task) identity {
 	}
 }
 
-func newLot(room int) *lot { return &lot{room: room} }
+func newPageCache(room int) *pageCache { return &pageCache{room: room} }
 
 // resume removes and returns the parked page of a task, nil if there is none.
-func (l *lot) resume(t *render.Task) *parked {
+func (l *pageCache) resume(t *render.Task) *parked {
 	if l.room == 0 {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (l *lot) resume(t *render.Task) *parked {
 }
 
 // take removes and returns the pages that pick selects.
-func (l *lot) take(pick func(*parked) bool) []*parked {
+func (l *pageCache) take(pick func(*parked) bool) []*parked {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var taken []*parked
@@ -72,7 +72,7 @@ func (l *lot) take(pick func(*parked) bool) []*parked {
 }
 
 // park adds a page, and returns the pages that it evicts.
-func (l *lot) park(p *parked) []*parked {
+func (l *pageCache) park(p *parked) []*parked {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pages = append(l.pages, p)

@@ -32,7 +32,7 @@ func RunKilled(t *testing.T, s Suite, kills int) {
 	}
 	const perOutput = 8 // number of kills for one output, which is checked after each
 	for done := 0; done < kills; {
-		h := &hunt{kit: &kit{T: t, suite: s, dir: t.TempDir()}, acked: []ack{{}}}
+		h := &killedOutput{kit: &kit{T: t, suite: s, dir: t.TempDir()}, acked: []ack{{}}}
 		for range min(perOutput, kills-done) {
 			h.kill()
 			h.check()
@@ -77,14 +77,14 @@ type ack struct {
 	n      int
 }
 
-// hunt is an output to which several processes write, one after the other, each until it is killed.
-type hunt struct {
+// killedOutput is an output to which several processes write, one after the other, each until it is killed.
+type killedOutput struct {
 	*kit
 	acked []ack // acks in increasing order
 }
 
 // kill starts a process, waits for a few lines and kills it some time later.
-func (h *hunt) kill() {
+func (h *killedOutput) kill() {
 	h.Helper()
 	cmd := h.victim()
 	out, err := cmd.StdoutPipe()
@@ -118,7 +118,7 @@ func (h *hunt) kill() {
 }
 
 // victim returns the command that runs this test in another process.
-func (h *hunt) victim() *exec.Cmd {
+func (h *killedOutput) victim() *exec.Cmd {
 	var path []string
 	for name := range strings.SplitSeq(h.Name(), "/") {
 		path = append(path, "^"+regexp.QuoteMeta(name)+"$")
@@ -131,7 +131,7 @@ func (h *hunt) victim() *exec.Cmd {
 }
 
 // hear reads a line of a process. A line that is neither "begin" nor an ack reports a failure.
-func (h *hunt) hear(line string) {
+func (h *killedOutput) hear(line string) {
 	h.Helper()
 	var a ack
 	if _, err := fmt.Sscanf(line, "ack %d %d", &a.offset, &a.n); err != nil {
@@ -149,7 +149,7 @@ func (h *hunt) hear(line string) {
 
 // check restores a copy of the output and reads it. It restores the last offset or, now and then, an earlier one. The next process
 // continues from there.
-func (h *hunt) check() {
+func (h *killedOutput) check() {
 	h.Helper()
 	if len(h.acked) > 1 && rand.IntN(4) == 0 {
 		h.acked = h.acked[:1+rand.IntN(len(h.acked)-1)]

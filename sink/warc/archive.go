@@ -246,7 +246,7 @@ func (a *Archive) URLs() iter.Seq2[string, error] {
 		all := slices.Clone(a.table)
 		slices.SortFunc(all, func(p, q place) int { return cmp.Compare(p.at, q.at) })
 		for _, p := range all {
-			r, err := readRecord(newTape(a.files[p.file()], p.offset()), false)
+			r, err := readRecord(newCountingReader(a.files[p.file()], p.offset()), false)
 			if err != nil {
 				yield("", a.damage(p, err))
 				return

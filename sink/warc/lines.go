@@ -29,7 +29,7 @@ func IndexLines(path string, size int64, f func(line []byte) error) error {
 	if err != nil {
 		return err
 	}
-	for t := newTape(file, end); t.n < size; {
+	for t := newCountingReader(file, end); t.n < size; {
 		start := t.n
 		r, err := readRecord(t, true)
 		switch {

@@ -100,7 +100,7 @@ func (a *Archive) read(p place) (*stored, error) { return a.readAt(p.file(), p.o
 
 func (a *Archive) readAt(file int, offset int64) (*stored, error) {
 	f := a.files[file]
-	r, err := readRecord(newTape(f, offset), true)
+	r, err := readRecord(newCountingReader(f, offset), true)
 	if err == nil {
 		err = r.check()
 	}
@@ -129,7 +129,7 @@ func (r *stored) check() error {
 }
 
 // readRecord reads a record, with or without its block. Afterwards the tape is at the beginning of the next record.
-func readRecord(t *tape, block bool) (*stored, error) {
+func readRecord(t *countingReader, block bool) (*stored, error) {
 	m, err := t.member()
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func readRecord(t *tape, block bool) (*stored, error) {
 }
 
 // whole returns errCut if err was caused by the end of the file, otherwise err.
-func whole(t *tape, err error) error {
+func whole(t *countingReader, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		if _, atEnd := t.r.Peek(1); errors.Is(atEnd, io.EOF) {
 			return errCut

@@ -12,7 +12,7 @@ import (
 
 // scan adds responses to the table: those of the file that was opened last, from the offset from on.
 func (a *Archive) scan(f archiveFile, from int64) error {
-	t := newTape(f, from)
+	t := newCountingReader(f, from)
 	for {
 		start := t.n
 		r, err := readRecord(t, false)

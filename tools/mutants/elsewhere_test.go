@@ -61,7 +61,7 @@ var queues = []mutant{
 	{"a job that runs is removed", "jobs/control.go", "	case e.info.State == Running:\n		err = ", "	case false:\n		err = ", 0, false, nil},
 	{"a run that was started counts as missed", "jobs/schedules.go", "if m.keys[t.key(due)] == nil {", "if m.keys[t.key(due)] == nil || true {", 0, false, nil},
 	{"a webhook that does not answer is not told again", "jobs/webhooks.go", "if err != nil && !old {", "if err != nil && !old && false {", 0, false, nil},
-	{"what a webhook was not told is lost with the process", "jobs/jobs.go", "s := stored{e.info, e.untold}", "s := stored{e.info, nil}", 0, false, nil},
+	{"what a webhook was not told is lost with the process", "jobs/jobs.go", "s := stored{e.info, e.pending}", "s := stored{e.info, nil}", 0, false, nil},
 	{"a process that is killed while a job stops does not tell it", "jobs/jobs.go", "		s.Untold = m.events(e, s.State)", "		s.Untold = m.events(e, Queued)", 0, false, nil},
 	{"runs of a schedule overlap", "jobs/schedules.go", "before != nil && !before.info.State.Ended()", "before != nil && !before.info.State.Ended() && false", 0, false, nil},
 }
@@ -203,7 +203,7 @@ var schedules = []mutant{
 	{"old news are news", "job/recrawl/schedule.go", "!changed.After(p.last) || ", "", 0, false, nil},
 	{"signals that are wrong are believed", "job/recrawl/history.go", " && s.Precision() >= 0.5", "", 0, false, nil},
 	{"a page of the moment changes each minute", "job/recrawl/schedule.go", "		age = max(age, s.cfg.Shortest)\n", "", 0, false, nil},
-	{"a history grows without end", "job/recrawl/history.go", "	if len(h.spells) == maxSpells {", "	if false {", 0, false, nil},
+	{"a history grows without end", "job/recrawl/history.go", "	if len(h.periods) == maxPeriods {", "	if false {", 0, false, nil},
 }
 
 // machines are protections of the files that processes share.

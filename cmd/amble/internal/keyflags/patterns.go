@@ -55,7 +55,7 @@ func (p *patterns) Decode(ctx *kong.DecodeContext) error {
 // takesSeveral reports whether a flag takes a list.
 func takesSeveral(flag *kong.Flag) bool {
 	switch flag.Target.Interface().(type) {
-	case patterns, Words, several, perhaps:
+	case patterns, Words, wordList, optionalWords:
 		return true
 	}
 	return false

@@ -59,7 +59,7 @@ func valuesOf(f *kong.Flag) []string {
 	switch v := f.Target.Interface().(type) {
 	case Words:
 		return v
-	case perhaps:
+	case optionalWords:
 		return v
 	}
 	return []string{fmt.Sprint(f.Target.Interface())}

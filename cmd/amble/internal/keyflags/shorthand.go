@@ -10,11 +10,11 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// several is the value of a shorthand's flag: words, separated by commas.
-type several []string
+// wordList is the value of a shorthand's flag: words, separated by commas.
+type wordList []string
 
 // Decode implements kong.MapperValue.
-func (v *several) Decode(ctx *kong.DecodeContext) error {
+func (v *wordList) Decode(ctx *kong.DecodeContext) error {
 	t, err := ctx.Scan.PopValue("value")
 	if err != nil {
 		return err
@@ -22,7 +22,7 @@ func (v *several) Decode(ctx *kong.DecodeContext) error {
 	return v.set(ctx.Value.Name, t.Value)
 }
 
-func (v *several) set(name string, value any) error {
+func (v *wordList) set(name string, value any) error {
 	text, ok := value.(below)
 	if !ok {
 		text = below{fmt.Sprint(value)}
@@ -32,26 +32,26 @@ func (v *several) set(name string, value any) error {
 	return err
 }
 
-// perhaps is the value of a shorthand's flag whose value is optional: words, separated by commas.
-type perhaps several
+// optionalWords is the value of a shorthand's flag whose value is optional: words, separated by commas.
+type optionalWords wordList
 
 // IsBool implements kong.BoolMapperValue: the flag needs no value.
-func (*perhaps) IsBool() bool { return true }
+func (*optionalWords) IsBool() bool { return true }
 
 // Decode implements kong.MapperValue.
-func (v *perhaps) Decode(ctx *kong.DecodeContext) error {
+func (v *optionalWords) Decode(ctx *kong.DecodeContext) error {
 	var value any = "true"
 	if ctx.Scan.Peek().Type == kong.FlagValueToken {
 		value = ctx.Scan.Pop().Value
 	}
-	return (*several)(v).set(ctx.Value.Name, value)
+	return (*wordList)(v).set(ctx.Value.Name, value)
 }
 
 func shortType(s *job.Shorthand) reflect.Type {
 	if s.Bare {
-		return reflect.TypeFor[perhaps]()
+		return reflect.TypeFor[optionalWords]()
 	}
-	return reflect.TypeFor[several]()
+	return reflect.TypeFor[wordList]()
 }
 
 func shortTag(s *job.Shorthand, title string) reflect.StructTag {
@@ -69,9 +69,9 @@ func givenShort(ctx *kong.Context, short *job.Shorthand, key string) (s job.Sett
 			continue
 		}
 		switch v := ctx.FlagValue(p.Flag).(type) {
-		case several:
+		case wordList:
 			return expanded(short, key, v)
-		case perhaps:
+		case optionalWords:
 			return expanded(short, key, v)
 		}
 	}

@@ -63,7 +63,7 @@ func (v *view) lanes(r *recent, rows []row) lanes {
 		hosts, h.lane = append(hosts, x.Host), len(l.Lanes)+1
 		l.Lanes = append(l.Lanes, lane{Name: clip(x.Name, 60)})
 	}
-	paths := make([]pen, len(l.Lanes))
+	paths := make([]pathBuilder, len(l.Lanes))
 	n := 0
 	for i := range r.marks {
 		m := &r.marks[i]
@@ -99,15 +99,15 @@ func (v *view) due(host string, h *lately) (until time.Time, held bool) {
 	return h.ended.Add(h.pause), h.held
 }
 
-// pen draws the paths of a lane. It merges requests of the same kind that would touch.
-type pen struct {
+// pathBuilder draws the paths of a lane. It merges requests of the same kind that would touch.
+type pathBuilder struct {
 	pages, bad, robots, owed, held strings.Builder
 	last                           float64 // end of the last request drawn, which had this kind
 	kind                           *strings.Builder
 }
 
 // mark draws a request and the pause before it, as far as they are in the window. It reports whether the request is in it.
-func (p *pen) mark(s scale, m *mark) bool {
+func (p *pathBuilder) mark(s scale, m *mark) bool {
 	begin := s.now.Add(-window)
 	if m.owed[1].After(begin) {
 		p.pause(s, m.owed[0], m.owed[1], m.held)
@@ -137,13 +137,13 @@ func (p *pen) mark(s scale, m *mark) bool {
 }
 
 // rest draws the required pause after the last request, which may end after the present.
-func (p *pen) rest(s scale, h *lately, until time.Time, held bool) {
+func (p *pathBuilder) rest(s scale, h *lately, until time.Time, held bool) {
 	if h.flying == 0 && until.After(h.ended) && until.After(s.now.Add(-window)) {
 		p.pause(s, h.ended, until, held)
 	}
 }
 
-func (p *pen) pause(s scale, from, to time.Time, held bool) {
+func (p *pathBuilder) pause(s scale, from, to time.Time, held bool) {
 	x, w := s.x(from), s.x(to)-s.x(from)
 	switch {
 	case w < 0.5:
@@ -164,7 +164,7 @@ func drawBox(to *strings.Builder, x float64, y int, w float64, down string) {
 	to.Write(append(b, 'z'))
 }
 
-func (p *pen) put(l *lane) {
+func (p *pathBuilder) put(l *lane) {
 	l.Pages, l.Bad, l.Robots, l.Owed, l.Held = p.pages.String(), p.bad.String(), p.robots.String(), p.owed.String(), p.held.String()
 }
 

@@ -27,15 +27,15 @@ type fetchIn struct {
 
 // pageFacts are the facts about the response to a request for a page.
 type pageFacts struct {
-	URL     string `json:"url" jsonschema:"of the page, after redirects"`
-	Status  int    `json:"status,omitempty" jsonschema:"of the answer by HTTP"`
-	Type    string `json:"type,omitempty"`
-	Fetched string `json:"fetched,omitempty" jsonschema:"when, in UTC"`
-	Consent *said  `json:"consent,omitempty"`
+	URL     string           `json:"url" jsonschema:"of the page, after redirects"`
+	Status  int              `json:"status,omitempty" jsonschema:"of the answer by HTTP"`
+	Type    string           `json:"type,omitempty"`
+	Fetched string           `json:"fetched,omitempty" jsonschema:"when, in UTC"`
+	Consent *usageStatements `json:"consent,omitempty"`
 }
 
-// said holds what a site says about uses of a page.
-type said struct {
+// usageStatements holds what a site says about uses of a page.
+type usageStatements struct {
 	Says  string       `json:"says" jsonschema:"in words"`
 	Usage []sink.Usage `json:"usage,omitempty" jsonschema:"by use, such as train-ai"`
 	Terms *sink.Terms  `json:"terms,omitempty" jsonschema:"all statements, with the verdict for the purposes of the crawl"`
@@ -206,7 +206,7 @@ func (f *pageFacts) of(v *sink.Record) {
 	if !v.Ended.IsZero() {
 		f.Fetched = v.Ended.UTC().Format(time.RFC3339)
 	}
-	f.Consent = &said{Says: "nothing about uses of the page", Usage: v.Usage, Terms: v.Terms}
+	f.Consent = &usageStatements{Says: "nothing about uses of the page", Usage: v.Usage, Terms: v.Terms}
 	for i, u := range v.Usage {
 		if i == 0 {
 			f.Consent.Says = ""

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/stores"
 )
 
-// shelf is a store with files of a directory, and the list of these files.
-type shelf struct {
+// storedFiles is a store with files of a directory, and the list of these files.
+type storedFiles struct {
 	files    jobFiles
 	store    stores.Store
 	note     func(string)        // sends a message to the operator
@@ -27,7 +27,7 @@ type shelf struct {
 const probeName = "probe"
 
 // probe verifies that objects can be written and removed.
-func (s *shelf) probe(ctx context.Context, content string) error {
+func (s *storedFiles) probe(ctx context.Context, content string) error {
 	if err := putBytes(ctx, s.store, probeName, []byte(content)); err != nil {
 		return err
 	}
@@ -35,21 +35,21 @@ func (s *shelf) probe(ctx context.Context, content string) error {
 }
 
 // putList stores the list of objects.
-func (s *shelf) putList(ctx context.Context, list *stored) error {
+func (s *storedFiles) putList(ctx context.Context, list *stored) error {
 	public := *list
 	public.Store, public.Place, public.From = "", "", ""
 	return putBytes(ctx, s.store, storedName, public.encode())
 }
 
 // known returns the list of objects, for callers that do not hold busy. A list is never modified once it is set.
-func (s *shelf) known() *stored {
+func (s *storedFiles) known() *stored {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.list
 }
 
 // say sends a message about the store to the operator, unless it repeats the last one.
-func (s *shelf) say(text string) {
+func (s *storedFiles) say(text string) {
 	s.mu.Lock()
 	was := s.said
 	s.said = text
@@ -65,7 +65,7 @@ func (s *shelf) say(text string) {
 
 // put stores files, and then the list, which includes the files before an error. For files in facts the hash is known: a different hash
 // means that the file is damaged.
-func (s *shelf) put(ctx context.Context, names []string, facts map[string]FileFact) error {
+func (s *storedFiles) put(ctx context.Context, names []string, facts map[string]FileFact) error {
 	var done []storedObject
 	var failed error
 	for _, name := range names {
@@ -100,7 +100,7 @@ func (s *shelf) put(ctx context.Context, names []string, facts map[string]FileFa
 	return failed
 }
 
-func (s *shelf) putFile(ctx context.Context, o storedObject) error {
+func (s *storedFiles) putFile(ctx context.Context, o storedObject) error {
 	f, err := s.files.file(o.Name, 0)
 	if err != nil {
 		return err

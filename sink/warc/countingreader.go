@@ -10,26 +10,26 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// tape reads a file from an offset on and counts the bytes. It is an io.ByteReader, so a decompressor reads nothing beyond the end of a
-// compressed stream.
-type tape struct {
+// countingReader reads a file from an offset on and counts the bytes. It is an io.ByteReader, so a decompressor reads nothing beyond
+// the end of a compressed stream.
+type countingReader struct {
 	r *bufio.Reader
 	n int64 // offset of the next byte
 }
 
-func newTape(f io.ReaderAt, offset int64) *tape {
-	return &tape{bufio.NewReaderSize(io.NewSectionReader(f, offset, 1<<62-offset), 32<<10), offset}
+func newCountingReader(f io.ReaderAt, offset int64) *countingReader {
+	return &countingReader{bufio.NewReaderSize(io.NewSectionReader(f, offset, 1<<62-offset), 32<<10), offset}
 }
 
 // Read implements io.Reader.
-func (t *tape) Read(p []byte) (int, error) {
+func (t *countingReader) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
 	t.n += int64(n)
 	return n, err
 }
 
 // ReadByte implements io.ByteReader.
-func (t *tape) ReadByte() (byte, error) {
+func (t *countingReader) ReadByte() (byte, error) {
 	b, err := t.r.ReadByte()
 	if err == nil {
 		t.n++
@@ -40,7 +40,7 @@ func (t *tape) ReadByte() (byte, error) {
 var errDictionary = errors.New("it is compressed with a dictionary, which is not supported: compress the file again without one")
 
 // member opens the record at the position of the tape. The error is io.EOF at the end of the file.
-func (t *tape) member() (*member, error) {
+func (t *countingReader) member() (*member, error) {
 	magic, err := t.r.Peek(4)
 	switch {
 	case len(magic) == 0:
@@ -53,7 +53,7 @@ func (t *tape) member() (*member, error) {
 		z.Multistream(false)
 		return &member{bufio.NewReader(z), true}, nil
 	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(&frame{tape: t}, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
+		z, err := zstd.NewReader(&frame{countingReader: t}, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
 		if err != nil {
 			return nil, whole(t, err)
 		}
@@ -66,7 +66,7 @@ func (t *tape) member() (*member, error) {
 
 // frame reads exactly the bytes of one zstd frame (RFC 8878 section 3.1.1).
 type frame struct {
-	*tape
+	*countingReader
 	left  int // bytes left of the present part
 	begun bool
 	last  bool // whether no more blocks follow
@@ -80,7 +80,7 @@ func (f *frame) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	n, err := f.tape.Read(p[:min(len(p), f.left)])
+	n, err := f.countingReader.Read(p[:min(len(p), f.left)])
 	f.left -= n
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF

@@ -12,12 +12,12 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// crowd crawls a small synthetic web with many workers at once. The simulated servers check that every page is requested once, and that
-// no host gets two requests at a time or one too early.
-func crowd(k *kit) { k.crawl(nil) }
+// manyWorkers crawls a small synthetic web with many workers at once. The simulated servers check that every page is requested once,
+// and that no host gets two requests at a time or one too early.
+func manyWorkers(k *kit) { k.crawl(nil) }
 
-// crowdCommits is like crowd, but workers release their claims, which are committed together.
-func crowdCommits(k *kit) {
+// manyWorkersOneCommits is like manyWorkers, but workers release their claims, which are committed together.
+func manyWorkersOneCommits(k *kit) {
 	c := &committer{kit: k, d: k.durable(), stop: make(chan struct{})}
 	c.calls.Go(c.work)
 	k.crawl(c)
