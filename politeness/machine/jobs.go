@@ -40,7 +40,7 @@ func Of(s politeness.Sharing) *Hosts {
 // hosts are not shared. The error is that of writing a file.
 func (m *Hosts) AddJob(dir string) error {
 	if m.NotShared() != nil {
-		return nil // nothing is shared, so no other process reads the list
+		return nil //nolint:nilerr // nothing is shared, so no other process reads the list
 	}
 	path, err := filepath.Abs(dir)
 	if err != nil {
