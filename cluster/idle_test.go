@@ -44,7 +44,7 @@ func TestIdleShardsStayWhereTheyAre(t *testing.T) {
 	})
 }
 
-// holdPage crawls a shard that has nothing to do or, for shard 0, a page that is never settled.
+// holdPage claims URLs of a shard until its context ends. Only shard 0 has a page, and the claim is never settled.
 func holdPage(ctx context.Context, sh *cluster.Shard) error {
 	f := sh.Frontier()
 	u, err := weburl.Parse("http://" + hostIn(sh.Job(), true) + "/")

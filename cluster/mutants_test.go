@@ -88,7 +88,7 @@ var mutants = []mutant{
 	{"version 0.2.0 takes shards back", "record.go", "len(r.body)), recordVersion,", "len(r.body)), oldVersion,", "NodesOfVersion020"},
 	{"shards are kept free for a node of version 0.2.0", "membership.go", "	case s.Form < jobForm:", "	case false:", "NodeOfVersion020GetsNoShare"},
 
-	// The budget: I7.
+	// The page budget (invariant I7).
 	{"pages are returned before that is committed", "budget.go", "returned := p.s.store.Offsets(ownerName)[offsetReturned]", "returned := p.returned", "PagesAreReturned"},
 	{"pages are used before the register grants them", "budget.go", "		if err = storeJSON(", "		p.learn(&g)\n		if err = storeJSON(", "BudgetModel"},
 

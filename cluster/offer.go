@@ -32,7 +32,7 @@ var errOffer = errors.New("cluster: a message of the inbox is damaged, or a newe
 type message struct {
 	from  int // number of the sending shard
 	epoch uint64
-	probe uint64             // the reader confirms it in its next beat; 0: the message is an offer
+	probe uint64             // number of a probe, which the reader repeats in its next sign of life; 0: the message is an offer
 	links []frontier.Request // links of an offer
 }
 

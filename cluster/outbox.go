@@ -102,7 +102,7 @@ type batch struct {
 	size    int
 	waiting int                // number of waiting senders; guarded by batches.mu
 	end     context.CancelFunc // cancels the sending of the batch
-	sent    chan struct{}      // closed after the sending, when err is set
+	sent    chan struct{}      // closed once sending has ended; err is final then
 	err     error
 }
 

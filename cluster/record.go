@@ -15,7 +15,7 @@ type kind uint8
 // Kinds of records. Their numbers are stored.
 const (
 	kindOpen  kind = 1 // a node has become the owner
-	kindGroup kind = 2 // a group of the shard's store, or its last part
+	kindGroup kind = 2 // a group of the shard's store, or the last part of a group
 	kindPart  kind = 3 // a part of a group
 	kindBeat  kind = 4 // a sign of life of the owner
 	kindClose kind = 5 // the owner has given the shard back

@@ -29,7 +29,7 @@ const (
 	keyNear      = "crawler/near/"
 	keyTrapCount = "crawler/crowd/"
 	keyTable     = keyTrapCount     // the number of the table to which the trap counts belong
-	oldTable     = "crawler/crowds" // of earlier versions; its prefix also finds the trap counts, which are megabytes
+	oldTable     = "crawler/crowds" // the name of keyTable in earlier versions
 	keyPin       = "crawler/pin/"   // followed by the host name
 	keyRules     = "crawler/rules"  // value is the rulebook
 	keySample    = "crawler/lot/"   // followed by the site; the value is the state of the sample drawn from its sitemaps

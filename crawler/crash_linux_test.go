@@ -613,7 +613,7 @@ func (f *bombFrontier) Commit(ctx context.Context, ends []frontier.End, c fronti
 	return err
 }
 
-// committed records whose visits are durable.
+// committed records the URLs with durable visits.
 func (b *bomb) committed(ends []frontier.End) error {
 	var urls strings.Builder
 	for i := range ends {

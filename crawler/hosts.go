@@ -291,7 +291,7 @@ func (t *hostTable) scopeOf(u weburl.URL) *hostScope {
 	return &t.scopes[i]
 }
 
-// judgeKind decides about a URL that the scope's kind includes. ok is false if no rule of the entry applies.
+// judgeKind applies the rules of a host's entry to a URL. ok is false if they leave the decision to the scope.
 func (s *hostScope) judgeKind(u weburl.URL, kind frontier.Kind) (d Decision, ok bool) {
 	if s == nil {
 		return d, false
@@ -305,7 +305,7 @@ func (s *hostScope) judgeKind(u weburl.URL, kind frontier.Kind) (d Decision, ok 
 	return d, false
 }
 
-// judgeType decides about a response by its media type. ok is false if no rule of the entry applies.
+// judgeType applies the rules of a host's entry to the media type of a response. ok is false if they leave the decision to the scope.
 func (s *hostScope) judgeType(u weburl.URL, mediaType string) (d Decision, ok bool) {
 	if s == nil {
 		return d, false

@@ -62,7 +62,7 @@ func TestPinOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-// They are also pinned for all Runs of a Crawler, whose gate keeps robots.txt.
+// Addresses are also pinned for all Runs of a Crawler, because its gate keeps robots.txt.
 func TestPinOutlivesTheRun(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		c, now := movingSite(w, "192.31.196.99", "10.0.0.1")

@@ -94,7 +94,7 @@ type RandomHost struct {
 	Host   string // host:port
 	Origin string
 	Name   string
-	Works  bool // it works permanently
+	Works  bool // the host is not permanently down
 	Strict bool // it answers 429 if its Crawl-delay is not kept
 }
 

@@ -20,7 +20,7 @@ func TestTreeOfADeepPageIsAnErrorAndItsLinksAreNot(t *testing.T) {
 	}
 }
 
-// The tree matches the input of HTML: scripting is off, so noscript contains elements.
+// The tree is that of a parser without scripting, so noscript contains elements.
 func TestTreeOfNoscript(t *testing.T) {
 	tree, err := Tree([]byte(`<noscript><a href=x>x</a></noscript>`))
 	if err != nil {

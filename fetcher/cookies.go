@@ -183,8 +183,8 @@ func parseCookie(line, origin, path string, now time.Time) (cookie, bool) {
 	return c, true
 }
 
-// mayCover reports whether origin may set this Domain attribute: its own name, or a registrable domain above it. The cookie is sent only
-// to origin in either case.
+// mayCover reports whether origin may set this Domain attribute: the name of its host, or a parent domain that is not a public suffix.
+// The cookie is sent only to origin in either case.
 func mayCover(domain, origin string) bool {
 	domain = strings.ToLower(strings.TrimPrefix(domain, "."))
 	if domain == "" {

@@ -30,8 +30,8 @@ func TestUnreadableRecordIsAnError(t *testing.T) {
 	}
 }
 
-// TestFinishedPagesLeaveNothing checks that data shared by the Requests of a page is freed with the last of them, and a
-// host at its ready time.
+// TestFinishedPagesLeaveNothing checks that data shared by the Requests of a page is freed with the last of them, and
+// the data of a host at its ready time.
 func TestFinishedPagesLeaveNothing(t *testing.T) {
 	m := NewMemory(MemoryConfig{})
 	via, _ := weburl.Parse("http://via.test/")

@@ -317,7 +317,7 @@ func TestOrderOfShardThatHadEnded(t *testing.T) {
 		MaxSkew: time.Second,
 		Orders:  []Change{{Key: ActionRetry, At: at}},
 		Sources: []Source{
-			segment(0, at.Add(-time.Hour)), // it had ended
+			segment(0, at.Add(-time.Hour)), // the shard had ended before the order
 			segment(1, at.Add(time.Hour), Obeyed{0, at.Add(-time.Hour)}, Obeyed{1, at.Add(2 * time.Second)}),
 			segment(2, at.Add(5*time.Second)), // it may have applied the order after its last commit
 			segment(3, time.Time{}),           // an earlier version wrote it

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestChangesMakeTheSnapshot checks that the latest changes together equal the snapshot, whenever they were taken.
+// TestChangesMakeTheSnapshot checks that the latest value of each name, in all changes so far, makes the snapshot, whenever they are taken.
 func TestChangesMakeTheSnapshot(t *testing.T) {
 	for seed := range uint64(300) {
 		inBubble(t, func(t *testing.T) {

@@ -242,13 +242,13 @@ func (c Config) Validate() error {
 // Limit is a maximum number. The zero Limit stands for the default of its field. Fields that allow [Unlimited] or [Zero] say so.
 type Limit int64
 
-// Special values of a Limit, needed because 0 is the default of a field.
+// Special values of a Limit, needed because 0 stands for the default of a field.
 const (
 	Unlimited Limit = -1 // no limit
 	Zero      Limit = -2 // a limit of 0: none at all
 )
 
-// Special values of durations and of a factor, needed because 0 is the default of a field.
+// Special values of durations and of a factor, needed because 0 stands for the default of a field.
 const (
 	NoDelay  time.Duration = -1            // no pause at all
 	Forever  time.Duration = math.MaxInt64 // a maximum that is never reached

@@ -120,7 +120,7 @@ func BenchmarkKey(b *testing.B) {
 	}
 }
 
-// BenchmarkHostile measures the most expensive references, which limit the cost of a page full of them.
+// BenchmarkHostile measures the most expensive references: a page may be full of them.
 func BenchmarkHostile(b *testing.B) {
 	distinct := ""
 	for r := rune(0x4e00); len(distinct) < maxHostLen-3; r++ {

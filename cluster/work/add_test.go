@@ -82,7 +82,7 @@ func TestAddNamesBadLines(t *testing.T) {
 	for _, c := range []struct{ contact, text, lines string }{
 		{contact, "https://site.example/b\nftp://site.example/\n#\n\nhttps://me:secret@site.example/\nsite.example\n", "2 5 6"},
 		{contact, "https://site.example/\nhttps://other.example/\n", "2"}, // the scope is this host
-		{contact, "https://site.example/private/x\n", ""},                 // excluded by a rule, as its visit says
+		{contact, "https://site.example/private/x\n", ""},                 // accepted: the visit will name the rule that excludes it
 		{contact, "https://site.example/" + strings.Repeat("x", 70_000) + "\nhttps://site.example/\n", "1"},
 		{contact, "\x1f\x8b\x08\x00\n", "1"},
 		{contact, "# nothing\n\n", "none"},

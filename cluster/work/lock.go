@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
-// ErrHeld means that another process works in the directory of a node.
+// ErrHeld means that another process uses the directory of a node.
 var ErrHeld = errors.New("another process works in the directory of this node")
 
 // lockName is the lock file in a node's directory.

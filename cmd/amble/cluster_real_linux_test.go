@@ -134,7 +134,7 @@ func (w *realWeb) begin(r *http.Request) (pause bool) {
 	return pause
 }
 
-// end records that a request is about to be answered, which is not later than its client knows.
+// end records the end of a request before it is answered, so no later than its client knows.
 func (w *realWeb) end(r *http.Request, pause bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

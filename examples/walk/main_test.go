@@ -78,8 +78,8 @@ func walked(t *testing.T, n int, o options, look func(w *walk, links map[string]
 	})
 }
 
-// TestWalkIsAsOftenAtAPageAsItsPageRank checks that the walk visits pages in proportion to their PageRank, for which it is corrected. The
-// web's PageRank is known, as all its links are.
+// TestWalkIsAsOftenAtAPageAsItsPageRank checks that the walk visits pages in proportion to their PageRank, and that its estimates correct
+// for that. The web's PageRank is known, as all its links are.
 func TestWalkIsAsOftenAtAPageAsItsPageRank(t *testing.T) {
 	walked(t, 60, options{seed: "1", surfers: 4, steps: 20_000}, func(w *walk, links map[string][]string, _ map[string]bool) {
 		truth, seen := rank(w.home, links, w.jump), w.ranks()

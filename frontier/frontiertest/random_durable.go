@@ -195,7 +195,7 @@ func (r *run) commitAll() {
 	}
 }
 
-// writeReleases makes a durable write before a crash, if the crash may otherwise forget the ready time of a release.
+// writeReleases makes a durable write before a crash that could otherwise lose a host's ready time set by a release.
 func (r *run) writeReleases() {
 	if r.durableRand == nil || r.written {
 		return

@@ -67,7 +67,7 @@ func same(t interface{ Errorf(string, ...any) }, text []byte) {
 	}
 }
 
-// TestTimesOfAllBytes compares Times with Time for every byte value at every position of the part that is read at once.
+// TestTimesOfAllBytes compares Times with Time for every byte value at every position after the minute.
 func TestTimesOfAllBytes(t *testing.T) {
 	var c Times
 	const whole = "2026-01-02T03:04:59.999999Z"

@@ -99,7 +99,7 @@ type Mark struct {
 	Kind  Kind
 
 	Pause time.Duration // time since the previous request of the same process ended; 0: there was none
-	Owed  time.Duration // the part of Pause that was required, or the required delay if that is longer
+	Owed  time.Duration // the required pause, which may be longer than Pause
 	Held  bool          // Pause was extended by the host, or because of its errors
 }
 

@@ -73,7 +73,7 @@ func (p *process) kill() {
 	_ = p.cmd.Wait()
 }
 
-// read skips the first from results, and reads the next ones until most have arrived or the answer ends.
+// read returns up to most results, from the result with number from on. There are fewer if the response ends.
 func (p *process) read(id string, from, most int) (lines []string) {
 	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, fmt.Sprintf("%s/v1/jobs/%s/results?follow=1&from=%d", p.url, id, from), nil)
 	if err != nil {

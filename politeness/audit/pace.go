@@ -26,7 +26,7 @@ type hostClock struct {
 	last      *request // the request that ended last
 	flying    []*request
 	requested waits
-	led       []led // redirects to the host that request a pause, in the order in which they became known
+	led       []led // redirects with a Retry-After to the host, in the order in which they became known
 	backoff   backoff
 	walls     walls
 	begun     time.Time // the start of the last request

@@ -539,7 +539,7 @@ func TestPagesBeyondTheirProcessorTime(t *testing.T) {
 	}
 }
 
-// hurrying returns a Renderer that soon gives up pages that do not respond, which saves time. On a busy machine it would give up others,
+// hurrying returns a Renderer that soon gives up on pages that do not respond, to save time. On a busy machine it gives up on other pages,
 // too.
 func hurrying(t *testing.T, c chromium.Config) *chromium.Renderer {
 	t.Helper()

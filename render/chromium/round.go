@@ -157,7 +157,7 @@ func (t *tab) halt() {
 	t.policy(emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyPause})
 }
 
-// draw draws a frame after a slice. This also does layout and animations, and what depends on them.
+// draw draws a frame after a time slice. This also runs layout, animations and what depends on them.
 func (t *tab) draw(ctx context.Context) error {
 	if pause := t.settling(); pause > 0 {
 		if err := t.rest(ctx, pause); err != nil || len(t.requests) > 0 {

@@ -17,10 +17,11 @@ import (
 
 var growTo = flag.Int("grow", 100_000, "pages of BenchmarkGrowth's largest crawl")
 
-// BenchmarkGrowth measures the cost of a page as a crawl grows: from ten thousand pages in steps of ten up to -grow.
+// BenchmarkGrowth measures the cost of a page as a crawl grows: from ten thousand pages, ten times as many each, up to -grow.
 // Pages have 4 KB, and most links lead to known pages, as on the web. Its metrics:
 //
 //	cpu-ms/page    of this process
+//	heap-MB        the maximum during the crawl
 //	rss-MB         of this process when the crawl has ended, including known URLs and connections
 //	pages/s
 func BenchmarkGrowth(b *testing.B) {

@@ -102,7 +102,7 @@ func (w *web) requests() (urls []string) {
 func (w *web) config() crawler.Config {
 	c := config(io.Discard, false, w.Hosts == 1)
 	c.Concurrency, c.Fetch.RootCAs = w.workers(), w.roots
-	c.Fetch.MaxIdle = max(fetcher.DefaultMaxIdle, w.Hosts) // like the ceiling, which keeps a connection to each host
+	c.Fetch.MaxIdle = max(fetcher.DefaultMaxIdle, w.Hosts) // a connection to each host, as the client named ceiling keeps
 	return c
 }
 

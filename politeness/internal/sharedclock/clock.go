@@ -55,8 +55,8 @@ const (
 	waiting = 10 * time.Second
 )
 
-// Until returns the time from which a crawl may use the clock, as far as it is known at now, and the crawl that it
-// waits for.
+// Until returns the time at which p may next take the clock, as far as is known at now, and the crawl that p must
+// wait for.
 func (c *Clock) Until(now time.Time, p Party, delay time.Duration) (until time.Time, by Party) {
 	if c.Turns > 0 {
 		if c.Holder.Gate == p.Gate {
