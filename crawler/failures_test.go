@@ -48,7 +48,7 @@ func TestPartsThatFail(t *testing.T) {
 					if v.Outcome != crawler.Failed || v.Reason != c.reason || !errors.Is(v.Err, cause) || errors.As(v.Err, &p) != (c.part != "") {
 						t.Errorf("%s %s %v", v.Outcome, v.Reason, v.Err)
 					}
-					if p != nil && (p.Part != c.part || !strings.Contains(p.Error(), c.part+" panicked: cause") || !strings.Contains(string(p.Stack), "parts_test")) {
+					if p != nil && (p.Part != c.part || !strings.Contains(p.Error(), c.part+" panicked: cause") || !strings.Contains(string(p.Stack), "failures_test")) {
 						t.Errorf("part %q: %v", p.Part, p)
 					}
 				}
