@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/internal/long"
 )
 
-// news is a page with everything around its text that pages usually have.
+// news is a page with the usual things around its text: a menu, a sidebar, comments and others.
 const news = `<!doctype html><html lang=en-GB><head><title>Herons return to the lake | Birds of the week</title>
 <meta property="og:site_name" content="Birds of the week"><meta property="og:title" content="Herons return to the lake">
 <meta property="article:modified_time" content="2026-11-20T09:30:00+0100">
@@ -193,7 +193,7 @@ func TestHostilePages(t *testing.T) {
 	for name, page := range hostile() {
 		a, err := Read([]byte(page), "https://site.example/")
 		if err != nil {
-			continue // the tree would be too large: extract tests its limits
+			continue // the tree would be too large; package extract tests that limit
 		}
 		if n := len(a.Markdown()); n > 25*len(page)+1000 {
 			t.Errorf("%s: Markdown of %d bytes from %d", name, n, len(page))

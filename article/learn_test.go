@@ -59,9 +59,9 @@ const (
 	treeCount  = 200
 	rate       = 0.06 // weight of each tree's values
 	shrinkage  = 0.3  // added to the weight of a leaf
-	leastLeaf  = 0.1  // weight of a leaf; the text of a page weighs 1
-	columnPart = 0.3  // of the features that a tree may use
-	rowPart    = 0.7  // of the blocks that a tree is learned from
+	leastLeaf  = 0.1  // minimum weight of a leaf; the text of a page weighs 1
+	columnPart = 0.3  // share of the features that a tree may use
+	rowPart    = 0.7  // share of the blocks that a tree is learned from
 	bins       = 32
 	caution    = 0.4 // subtracted from the log-odds of each block, so that fewer doubtful blocks are kept
 )
@@ -138,7 +138,7 @@ type grower struct {
 	columns []int
 }
 
-// grow makes the node and those below it. A node that should not be split passes everything to the left.
+// grow makes a node and the nodes below it. A node that should not be split passes everything to the left.
 func (w *grower) grow(rows []int32, node int) {
 	var sg, sh float64
 	for _, i := range rows {

@@ -52,7 +52,7 @@ func TestMarkdownReferences(t *testing.T) {
 		`<dl><dt>a<dd>b<dt>c<dd>d</dl>`:                           "**a**\n\nb\n\n**c**\n\nd",
 		`<ul><li><h3>a</h3>b</ul>`:                                "- ### a\n\n  b",
 		`<ul><li>1. a<li># b</ul>`:                                "- 1\\. a\n- \\# b",
-		// the rest
+		// other elements
 		`<h1>A <b>b</b><br>c</h1><h6>d</h6>`:                 "# A **b** c\n\n###### d",
 		`b<i>ir</i>ds <em> x </em>y <b></b>z <del>no</del>`:  "b*ir*ds *x* y z ~~no~~",
 		`<em>a <b>b</b></em><i>c <em>d</em></i>`:             "*a **b**c d*",

@@ -23,7 +23,7 @@ import (
 )
 
 // The quality of the text is measured on a directory of pages with known texts, which is no part of this repository: the
-// public article extraction benchmark, or another one of its form. ground-truth.json maps ids to {"articleBody", "url"}; the
+// public article extraction benchmark, or another benchmark of the same form. ground-truth.json maps ids to {"articleBody", "url"}; the
 // pages are html/ID.html.gz, as they were received. With a copy of go-trafilatura in TRAFILATURA, the figures of docs/text.md are from
 //
 //	go test ./article -run 'Quality|Segments' -v -args -eval DIR -segments TRAFILATURA
@@ -263,7 +263,7 @@ func prepare(t testing.TB, all []*sample) []*sample {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := fromTree(tree, s.address) // for its Data field
+		a, err := fromTree(tree, s.address) // only a.Data is used below
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -315,7 +315,7 @@ func (s *sample) mark() {
 		had[b.hash] = true
 		weight := float32(len(w))/total + 0.002
 		if s.page.demoted[b.box]&saysComment != 0 {
-			weight = 0 // never chosen
+			weight = 0 // a comment is never chosen
 		}
 		s.label, s.weight = append(s.label, y), append(s.weight, weight)
 		s.inner = append(s.inner, s.page.features(nil, i))
@@ -335,7 +335,7 @@ func wordsOf(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && !isWord(r) })
 }
 
-// folds distributes the samples so that those of a host stay together, and articles independently of the others.
+// folds distributes the samples so that samples of one host stay together, and articles independently of other samples.
 func folds(all []*sample, n int, seed uint64) [][]*sample {
 	by, known, parts := map[string][]*sample{}, map[string]bool{}, make([][]*sample, n)
 	for _, s := range all {

@@ -54,7 +54,7 @@ func segmentedPages(t testing.TB) (all []*sample) {
 		address := literals(t, entry.Key)[0]
 		u, err := url.ParseRequestURI(address)
 		if err != nil {
-			return false // like that comparison
+			return false // as in go-trafilatura's comparison
 		}
 		if _, err := weburl.Parse(address); err != nil {
 			address = ""
@@ -88,7 +88,7 @@ func literals(t testing.TB, e ast.Expr) (list []string) {
 	return list
 }
 
-// tally counts texts like that comparison: those that must be in the main text and those that must not, over all pages.
+// tally counts named texts over all pages as go-trafilatura's comparison does: true and false positives and negatives.
 type tally struct{ tp, fn, fp, tn int }
 
 func (c *tally) count(s *sample, text string) {
@@ -122,7 +122,7 @@ func (s *sample) half() int {
 	return int(h.Sum32() >> 16 & 1)
 }
 
-// TestSegments measures the texts of pages in several languages. Like that comparison, it does not count pages that cannot be read.
+// TestSegments measures the texts of pages in several languages. Pages that cannot be read do not count, as in go-trafilatura's comparison.
 func TestSegments(t *testing.T) {
 	all := segmentedPages(t)
 	var total tally
@@ -186,7 +186,7 @@ func (s *sample) markSegments() {
 	}
 	for i := range s.weight {
 		if s.page.demoted[s.page.blocks[i].box]&saysComment != 0 {
-			s.weight[i] = 0 // never chosen
+			s.weight[i] = 0 // a comment is never chosen
 		}
 	}
 }
@@ -208,7 +208,7 @@ func (s *sample) textBy(m *model, bar float32) string {
 	return a.Text()
 }
 
-// TestHalves learns from half A (and the articles of -eval) and measures half B.
+// TestHalves learns from half 0 and from all pages with whole texts, and measures half 1.
 func TestHalves(t *testing.T) {
 	segmentedPages(t)
 	var known, rest []*sample

@@ -17,16 +17,16 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// vector is a page and the meaning of its site's statements: one sign for each purpose, in the order of Purposes. A dot is silent, "+"
-// allows, "?" is a condition, "$" one that a crawl does not meet, and "!" forbids.
+// vector is a page and the meaning of its site's statements: one sign for each purpose, in the order of Purposes. The signs are "." for
+// silent, "+" for allows, "?" for a condition that can be met, "$" for a condition that a crawl never meets, and "!" for forbids.
 type vector struct {
 	Name   string
 	Want   string
 	Robots string
-	Header string // lines
+	Header string // lines of NAME: VALUE
 	Metas  string // lines of name=content
 	TDM    string
-	RSL    string // the elements in <rsl>
+	RSL    string // the elements inside <rsl>
 	Status int
 	Body   string
 	Path   string // "" means "/a"
@@ -165,7 +165,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestGarbageInHeaders checks that an unreadable header means nothing and never hides another one.
+// TestGarbageInHeaders checks that an unreadable header means nothing and never hides another header.
 func TestGarbageInHeaders(t *testing.T) {
 	for _, name := range []string{
 		"Content-Usage", "Content-Signal", "X-Robots-Tag", "Robots-Tag", "TDM-Reservation", "TDM-Policy", "Link", "Crawler-Price", "Crawler-Error", "WWW-Authenticate",
@@ -271,7 +271,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestStandardsAreDocumented checks that the page about politeness has each standard's version.
+// TestStandardsAreDocumented checks that docs/politeness.md names the version of each standard.
 func TestStandardsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile(filepath.FromSlash("../docs/politeness.md"))
 	if err != nil {

@@ -18,7 +18,7 @@ func Example() {
 	}
 	file := robots.Parse([]byte("User-agent: *\nContent-Signal: search=yes, ai-train=no\nLicense: https://www.example.com/license.xml\n"))
 	page := consent.Page{URL: u, Agent: "ExampleBot", Robots: file.For("ExampleBot"), Header: http.Header{"Tdm-Reservation": {"1"}}}
-	for _, named := range page.Named() { // requested by the caller
+	for _, named := range page.Named() { // the caller has requested each licence
 		page.Licenses = append(page.Licenses, consent.ParseLicense(named, []byte(`<rsl xmlns="https://rslstandard.org/rsl">
 			<content url="/news/"><license><permits type="usage">all</permits><payment type="attribution"/></license></content></rsl>`)))
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// topical creates a site on which a third of the pages are relevant. Links to those contain "solar" four times out of
-// five, links to others one time in fifty. So an order by words is good, but not perfect. It returns the number of
-// relevant pages.
+// topical creates a site on which the given share of the pages is relevant. Links to relevant pages contain "solar" four
+// times out of five, links to others one time in fifty, so an order by words is good, but not perfect. topical returns the
+// number of relevant pages.
 func topical(s *crawltest.Site, pages int, share float64) (relevant int) {
 	r := rand.New(rand.NewPCG(7, uint64(pages)))
 	about := make([]bool, pages)
@@ -47,7 +47,7 @@ func topical(s *crawltest.Site, pages int, share float64) (relevant int) {
 	return relevant
 }
 
-// score is a Config.Score: 1 for the word in the link, plus half of the score of its page.
+// score is a Config.Score: 1 for a link with the text "solar", plus half of the score of the page that has the link.
 func score(v *crawler.Visit, l *crawler.Link) float64 {
 	s := v.Score / 2
 	if l.Text == "solar" {
@@ -57,9 +57,9 @@ func score(v *crawler.Visit, l *crawler.Link) float64 {
 }
 
 // TestBestFirstIsRelevant fetches 25 pages in order of relevance. With one host, at least 20 must be relevant: a
-// published best-first crawler needed 25 requests for 20 relevant pages. With a second host that has none, the result
-// must be at least 0.9 of the best possible one, which fetches only that host's home page. The servers check that no
-// pause gets shorter (config).
+// published best-first crawler needed 25 requests for 20 relevant pages. With a second host that has no relevant page, the
+// number must be at least 0.9 of the best possible one, which requests only the home page of that host. The servers check
+// that no pause gets shorter (see config).
 func TestBestFirstIsRelevant(t *testing.T) {
 	for _, store := range []string{"memory", "disk"} {
 		for _, neighbour := range []bool{false, true} {
@@ -114,7 +114,7 @@ func TestBestFirstIsRelevant(t *testing.T) {
 	}
 }
 
-// TestHostBudgetIsAFunction checks that Limits.PagesOfHost limits a host, that an entry of Hosts overrides it, and that
+// TestHostBudgetIsAFunction checks that Limits.PagesOfHost limits a host, that an entry of Hosts has precedence, and that
 // 0 means the general limit.
 func TestHostBudgetIsAFunction(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

@@ -43,7 +43,7 @@ func endlessHosts(w *crawltest.Web, from string) {
 // the row says, per host and in total.
 func TestEveryBudgetHolds(t *testing.T) {
 	const seed = "http://a.example"
-	hostile := map[string]func(w *crawltest.Web){ // by kind
+	hostile := map[string]func(w *crawltest.Web){ // by kind of work
 		"pages": func(w *crawltest.Web) {
 			for i := range 30 {
 				w.Site(seed).Page(fmt.Sprintf("/%d", i), fmt.Sprintf("<a href=/%d>x</a><a href=http://b.example/%d>x</a>", i+1, i))
@@ -147,7 +147,7 @@ func spentOn(w *crawltest.Web, kind string, r *busyRenderer) (host, all int) {
 		names = append(names, fmt.Sprintf("s%d.example", i))
 	}
 	if kind == "robots.txt" {
-		all-- // that of the seed
+		all-- // without the robots.txt of the seed
 	}
 	for _, name := range names {
 		n := len(slices.DeleteFunc(slices.Clone(w.Visited(name)), func(u string) bool {

@@ -22,7 +22,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// numbers creates a site of pages 1 to n, each linked from the one before.
+// numbers creates a site of pages 1 to n, each linked from the previous page.
 func numbers(w *crawltest.Web, n int) *crawltest.Site {
 	s := w.Site("http://a.example")
 	for i := range n {
@@ -75,7 +75,7 @@ func TestCollect(t *testing.T) {
 	})
 }
 
-// TestCollectWritesItems: with sinks, the loop's values are written as results of the visit, once and only if it
+// TestCollectWritesItems: with sinks, the loop's values are written as results of the visit, once and only if the visit
 // counts, along with emitted items. A value that cannot be encoded as JSON fails the visit. Without sinks, any value is
 // allowed.
 func TestCollectWritesItems(t *testing.T) {
@@ -116,7 +116,7 @@ func TestCollectWritesItems(t *testing.T) {
 		var out bytes.Buffer
 		same(t, collect(sink.NewItems(&out)), "/1", "/1", "failed", "failed", "/4")
 		same(t, strings.Split(strings.TrimSpace(out.String()), "\n"), `"emitted"`, `{"path":"/1"}`, `{"path":"/1"}`, `{"path":"/4"}`)
-		time.Sleep(time.Minute) // virtual time; the second crawl does not know the first one's pauses
+		time.Sleep(time.Minute) // virtual time; the second crawl does not know the pauses of the first crawl
 		same(t, collect(), "/1", "/1", "failed", "/3", "/4")
 	})
 }
@@ -149,7 +149,7 @@ func TestCollectBreakDrains(t *testing.T) {
 	})
 }
 
-// TestCollectAfterTheHandler: the Config's Handler runs first, and the loop does not get pages on which it fails.
+// TestCollectAfterTheHandler: the Config's Handler runs first, and the loop does not get pages on which the Handler fails.
 func TestCollectAfterTheHandler(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := numbers(w, 3)
@@ -257,7 +257,7 @@ func TestJoinTraces(t *testing.T) {
 			}
 		}
 		got, alone := map[string]string{}, map[string]string{}
-		// This host has the same address, so one of them has to wait.
+		// Both hosts have the same address, so one of them has to wait.
 		o := w.Site("http://b.example").Address(s.Addr().String())
 		o.Page("/", "")
 		store, err := disk.Open(t.TempDir(), disk.Config{})

@@ -28,7 +28,7 @@ var errNoRoom = errors.New("no room")
 func (full) Needs() sink.Needs                                    { return sink.Needs{Exchanges: true} }
 func (full) AppendExchange(context.Context, *sink.Exchange) error { return errNoRoom }
 
-// If the archive fails, workers waiting for a commit are released, because there will be none.
+// If the archive fails, workers waiting for a commit are released, because no commit will follow.
 func TestFailedArchiveLetsWaitingWorkersGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &run{}
@@ -58,7 +58,7 @@ func TestFailedArchiveLetsWaitingWorkersGo(t *testing.T) {
 // adding records how many links each call adds.
 type adding struct {
 	releasing
-	links []int // in each call
+	links []int // number of links in each call
 	bytes []int
 }
 

@@ -20,8 +20,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestCommitInterval checks that no visit waits for its commit longer than the interval, so a kill repeats only
-// requests of that time and those in flight. Several visits share a commit.
+// TestCommitInterval checks that no visit waits for its commit longer than the interval, so after a kill only the requests
+// of one interval and those in flight are repeated. Several visits share a commit.
 func TestCommitInterval(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		const interval = 2500 * time.Millisecond
@@ -42,7 +42,7 @@ func TestCommitInterval(t *testing.T) {
 		}
 		defer func() { _ = store.Close() }()
 		var mu sync.Mutex
-		var answered []time.Time // when the pages responded whose visits are not durable yet
+		var answered []time.Time // response times of the pages whose visits are not durable yet
 		visits, commits, longest := 0, 0, time.Duration(0)
 		c := newCrawler(t, w, crawler.Config{Frontier: store, Commits: crawler.Commits{Interval: interval}, Trace: &crawler.Trace{
 			Answered: func(_ weburl.URL, a *fetcher.Answer) {
@@ -101,9 +101,9 @@ func TestCommitsBySize(t *testing.T) {
 	}
 }
 
-// TestCommitsOfTheGate: with Commits.Gate, a pause that a site requests is in the frontier one commit interval after
-// the response, even if no visit has ended, because another machine may take over at any time. Without it, the pause is
-// stored at the end of the run.
+// TestCommitsOfTheGate: with Commits.Gate, a pause that a site requests is in the frontier one commit interval after the
+// response, even if no visit has ended, because another machine may take over at any time. Without Commits.Gate, the pause
+// is stored at the end of the run.
 func TestCommitsOfTheGate(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -209,7 +209,7 @@ func (s *unsynced) Sync(ctx context.Context) (int64, error) {
 }
 
 // TestSinkThatHangsIsGivenUp: if a sink's network hangs, a cancelled crawl returns after a minute, and the next process
-// requests its URL again.
+// requests the unfinished URL again.
 func TestSinkThatHangsIsGivenUp(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Site("a.test").Page("/", "")

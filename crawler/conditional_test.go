@@ -67,7 +67,7 @@ func TestCrawlAgainFetchesWhatChanged(t *testing.T) {
 		again(w)
 		out, _ := visitsOf(t, w, crawler.Config{}, s.URL("/"))
 		for round := 2; round <= 3; round++ {
-			time.Sleep(time.Minute) // virtual time; the second process does not know the first one's pauses
+			time.Sleep(time.Minute) // virtual time; the second process does not know the pauses of the first one
 			past, err := crawler.ReadHistory(strings.NewReader(out), 0)
 			if err != nil {
 				t.Fatal(err)

@@ -69,7 +69,7 @@ func TestPauseRequestsNothing(t *testing.T) {
 	}
 }
 
-// TestPauseEndsWithDrain drains a paused crawl, and one that was paused before it began.
+// TestPauseEndsWithDrain drains a paused crawl, and a crawl that was paused before it began.
 func TestPauseEndsWithDrain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := manyPages(w, "http://a.example", 30)
@@ -101,7 +101,7 @@ func TestPauseDoesNotStopTheClock(t *testing.T) {
 	})
 }
 
-// TestLeaveOut excludes a host while its pages and those of others are being fetched.
+// TestLeaveOut excludes a host while its pages and those of other hosts are being fetched.
 func TestLeaveOut(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		a, b := manyPages(w, "http://a.example", 30), manyPages(w, "http://www.b.example", 30)

@@ -138,6 +138,6 @@ func TestRevisitedDirectives(t *testing.T) {
 		s.Page("/", `<meta name="robots" content="noindex">`+links("/x"))
 		s.Page("/x", "")
 		crawl(t, w, crawler.Config{RevisitedDirectives: true}, s.URL("/"))
-		w.MustNotRequest(s.URL("/x")) // NOINDEX alone also stops links
+		w.MustNotRequest(s.URL("/x")) // NOINDEX alone also keeps links from being followed
 	})
 }

@@ -100,7 +100,7 @@ func maze() http.Handler {
 	})
 }
 
-// A trap host does not slow down the others.
+// A trap host does not slow down the other hosts.
 func TestTrapHostDoesNotSlowTheOthers(t *testing.T) {
 	took := func(trap bool) (d time.Duration) {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

@@ -104,7 +104,7 @@ func TestReportCoversAllRuns(t *testing.T) {
 		if want := "30 map[fetched:31 refused:1] map[200:30 404:1] 1 0 true true"; got != strings.Replace(want, "30 map", "31 map", 1) || runs < 3 {
 			t.Errorf("%s after %d runs", got, runs)
 		}
-		// 32 requests one second apart; restarts add no time.
+		// The bound is that of 32 requests one second apart, however often the crawl was restarted.
 		bound, elapsed := rep.Bound.Duration, rep.Elapsed.Duration
 		if bound < 31*time.Second || bound > 32*time.Second || elapsed < bound || elapsed > bound+time.Duration(2*runs)*time.Second {
 			t.Errorf("%v of %v in %d runs", rep.Elapsed, rep.Bound, runs)
@@ -163,7 +163,7 @@ func TestMemoryOfHostsAndBodies(t *testing.T) {
 	})
 }
 
-// Sitemaps read before a kill still count afterwards.
+// Sitemaps read before a kill still count towards the limit afterwards.
 func TestSitemapsOfAHostAreLimitedOverAllRuns(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := namesSitemaps(w, 20)
@@ -180,7 +180,7 @@ func TestSitemapsOfAHostAreLimitedOverAllRuns(t *testing.T) {
 				break
 			}
 		}
-		if n := len(w.Visited("a.example")); n < 1+1+12 || n > 1+1+12+2 { // one may have been under way at each kill
+		if n := len(w.Visited("a.example")); n < 1+1+12 || n > 1+1+12+2 { // one request may have been under way at each kill
 			t.Errorf("%d requests", n)
 		}
 	})
@@ -232,7 +232,7 @@ func TestForeignOutputIsLeft(t *testing.T) {
 	})
 }
 
-// After a restart, a crawl waits as long as without one: the gate's state is in the frontier (P9).
+// After a restart, a crawl waits as long as it would without the restart: the gate's state is in the frontier (P9).
 func TestRetryAfterOutlivesTheProcess(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example").Robots("").Site()
@@ -366,7 +366,7 @@ func TestAtCommitMayFail(t *testing.T) {
 		if _, err := j.run(t.Context(), config(w, crawler.Config{Limits: crawler.Limits{Depth: crawler.Unlimited}}), "http://a.example/"); err != nil {
 			t.Fatal(err)
 		}
-		repeats(w) // of uncommitted pages
+		repeats(w) // pages that were not committed are requested again
 		if n := len(j.records()); n != 10 {
 			t.Errorf("%d records", n)
 		}
@@ -394,8 +394,8 @@ func (n *noted) Commit(ctx context.Context, ends []frontier.End, c frontier.Chec
 	return n.Store.Commit(ctx, ends, c)
 }
 
-// The first commit of a resumed crawl contains a snapshot, so that lines replayed from the ledger are not replayed
-// again after the next kill.
+// The first commit of a resumed crawl contains a snapshot of the gate, so that lines replayed from the ledger are not
+// replayed again after the next kill.
 func TestResumedCrawlTakesASnapshot(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		chain(w, 6)
@@ -415,7 +415,7 @@ func TestResumedCrawlTakesASnapshot(t *testing.T) {
 			if _, err := x.Run(t.Context(), "http://a.example/"); err != nil {
 				t.Fatal(err)
 			}
-			if got := fmt.Sprint(n.snapshots[:2]); got != want { // the last commit always has one
+			if got := fmt.Sprint(n.snapshots[:2]); got != want { // the last commit always has a snapshot
 				t.Errorf("run %d: snapshots with the commits: %s, want %s", i, got, want)
 			}
 			if err := store.Close(); err != nil {

@@ -37,7 +37,7 @@ func TestEnqueue(t *testing.T) {
 				v.Enqueue(crawler.Request{URL: "/private/x"}),
 				v.Enqueue(crawler.Request{URL: "/link", Meta: []byte("a link as well")}),
 				v.Enqueue(crawler.Request{URL: s.URL("/next"), SameDepth: true, Priority: 1}),
-				v.Enqueue(crawler.Request{URL: s.URL("/dir/")}), // already known, so nothing happens
+				v.Enqueue(crawler.Request{URL: s.URL("/dir/")}), // the URL is already known, so nothing happens
 			)
 			copy(meta, "changed")
 			return err

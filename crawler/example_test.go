@@ -98,7 +98,7 @@ func ExampleCollect() {
 	// {ID:2 Name:A book}
 }
 
-// If there is a sink for results, the loop's values are also written to it, here as a table.
+// If there is a sink for results, the loop's values are also written to the sink, here as a table.
 func ExampleCollect_table() {
 	type Item struct {
 		ID   string `json:"id"`
@@ -181,7 +181,7 @@ func ExampleVisit_Enqueue() {
 	// {"pens": 3}
 }
 
-// Results are written together with their visit. The first attempt at each page fails and leaves none.
+// Results are written together with their visit. The first attempt at each page fails and leaves no result.
 func ExampleVisit_Emit() {
 	handler := func(_ context.Context, v *crawler.Visit) error {
 		if err := v.Emit(map[string]string{"title": v.Doc.Title}); err != nil {
@@ -404,7 +404,7 @@ func (a archive) Fetch(_ context.Context, p politeness.Permit) (*fetcher.Page, e
 	return page, nil
 }
 
-// Get pages from somewhere other than the network. Its robots.txt is a 404, which means no rules.
+// Get pages from somewhere other than the network. The response for robots.txt is a 404, which means no rules.
 func ExampleFetcher() {
 	c, err := crawler.New(crawler.Config{
 		Contact:    "me@university.edu",

@@ -86,7 +86,7 @@ func (f brokenFetcher) Fetch(_ context.Context, p politeness.Permit) (*fetcher.P
 	return nil, f.fetch
 }
 
-// TestForeignErrorsHaveAReason tests C5 with an error that is not a *fetcher.Error.
+// TestForeignErrorsHaveAReason tests promise C5 of crawler.Fetcher with an error that is not a *fetcher.Error.
 func TestForeignErrorsHaveAReason(t *testing.T) {
 	for _, f := range []brokenFetcher{{fetch: errors.New("no")}, {resolve: errors.New("no")}} {
 		c, err := crawler.New(crawler.Config{Fetcher: f})
@@ -111,7 +111,7 @@ func TestForeignErrorsOfOurSideAreNoFailures(t *testing.T) {
 	for _, tc := range []struct {
 		err      error
 		failures int
-		requests int // includes the one for robots.txt
+		requests int // includes the request for robots.txt
 	}{
 		{fmt.Errorf("mine: %w", context.Canceled), 0, 1},
 		{fmt.Errorf("mine: %w", politeness.ErrExpired), 0, 1},

@@ -18,13 +18,13 @@ import (
 )
 
 // moody is a handler that does its work and then, depending on URL and attempt, fails, panics, asks for a retry or
-// succeeds. It records its successes.
+// succeeds. The handler records its successes.
 type moody struct {
 	seed uint64
 
 	mu      sync.Mutex
 	calls   map[string]int
-	content map[string]string // page that succeeded, by the URL it added
+	content map[string]string // URL of the page whose handler succeeded, by the URL that it added
 }
 
 func (m *moody) Handle(_ context.Context, v *crawler.Visit) error {
@@ -41,7 +41,7 @@ func (m *moody) Handle(_ context.Context, v *crawler.Visit) error {
 	}
 	if deeper {
 		if err := v.Enqueue(crawler.Request{URL: extra, Meta: []byte(v.URL.String())}); err != nil {
-			return nil // a page with nofollow, or a trap
+			return nil // the page has nofollow, or the URL is a trap
 		}
 	}
 	switch h.Sum64() % 7 {
@@ -65,8 +65,8 @@ func (m *moody) Handle(_ context.Context, v *crawler.Visit) error {
 }
 
 // TestMoodyHandlers runs a randomly failing handler on random webs. Each URL must have one record. A URL whose handler
-// failed has no result, every other one only that of its last attempt. Only handlers that succeeded add URLs, each with
-// its metadata.
+// failed has no result; every other URL has only the result of its last attempt. Only handlers that succeeded add URLs,
+// each with its metadata.
 func TestMoodyHandlers(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint("seed=", seed+1), func(t *testing.T) {

@@ -32,7 +32,7 @@ func overHTTP2(h http.HandlerFunc) crawltest.Wire {
 				}
 			},
 		}
-		_ = srv.Serve(l) // until the connection ends
+		_ = srv.Serve(l) // returns when the connection ends
 	}
 }
 

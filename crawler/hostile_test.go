@@ -72,7 +72,7 @@ type hostile struct {
 	name string
 	does string // for docs/reference.md
 	wire crawltest.Wire
-	want string // outcome status reason
+	want string // outcome, status and reason
 }
 
 func page(head, body string) string {
@@ -168,9 +168,9 @@ func crawlHostile(t *testing.T, sites []hostile) {
 }
 
 func TestHostileServers(t *testing.T) {
-	t.Cleanup(func() { goleak.VerifyNone(t) }) // after the server's own cleanup
+	t.Cleanup(func() { goleak.VerifyNone(t) }) // runs after the server's own cleanup
 	bomb := int64(64 << 20)
-	if long.Race { // compressing it takes longest
+	if long.Race { // compressing the bomb takes longest
 		bomb = 16 << 20 // still more than the limit for a page
 	}
 	crawlHostile(t, hostileSites(t, bomb))

@@ -393,8 +393,8 @@ func addressCases() []web {
 // Addresses of a seed's name: outside belongs to the web, inside is in the operator's own network.
 const outside, inside = "192.31.196.99", "10.0.0.1"
 
-// seedNamed makes http://rebind.example a seed. Look-ups before the first page return the first answer, later ones the
-// next. The site is served at all of these addresses, but outside refuses connections after the first page.
+// seedNamed makes http://rebind.example a seed. Look-ups before the first page return the first answer, later look-ups the
+// last one. The site is served at all of these addresses, but outside refuses connections after the first page.
 func seedNamed(answers ...[]string) func(*crawltest.Site, *crawler.Config) {
 	return func(s *crawltest.Site, c *crawler.Config) {
 		s.Page("/", "")
@@ -444,7 +444,7 @@ func rebinding(s *crawltest.Site, c *crawler.Config) {
 	asked := 0
 	c.Fetch.Resolver = resolver(func(ctx context.Context, network, host string) ([]netip.Addr, error) {
 		if host == "rebind.example" {
-			if asked++; asked > 2 { // robots.txt, and the first page
+			if asked++; asked > 2 { // the first two look-ups are for robots.txt and the first page
 				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 			}
 		}

@@ -43,7 +43,7 @@ func TestPagesAreFetchedWhileHostsAreBegun(t *testing.T) {
 		if robots < hosts || fetched < hosts*pages {
 			t.Errorf("%d robots.txt and %d pages requested, want all %d and %d", robots, fetched, hosts, hosts*pages)
 		}
-		if most := hosts / 3; ahead > most { // eight workers request 40 in the second in which no page is ready, a resumed crawl twice
+		if most := hosts / 3; ahead > most { // in a second without a ready page, 40 are requested; a resumed crawl has two of these
 			t.Errorf("%d more robots.txt than pages were requested at one time, want %d at most", ahead, most)
 		}
 	}

@@ -49,7 +49,7 @@ func TestSettingsOfHosts(t *testing.T) {
 			"www.a.test": "192.0.2.1", "shop.a.test": "192.0.2.2", "b.test": "192.0.3.1", "c.test": "192.0.4.1", "d.test": "192.0.5.1",
 		})
 		cfg := config(w, crawler.Config{Limits: crawler.Limits{PagesPerHost: 8}, Hosts: []crawler.HostSettings{
-			{Match: "www.a.test", Delay: 4 * time.Second, Pages: 3}, // the entry replaces the domain's entirely, with its own delay
+			{Match: "www.a.test", Delay: 4 * time.Second, Pages: 3}, // this entry replaces the domain's entry, including the delay
 			{Match: "*.a.test", Delay: 7 * time.Second, Pages: crawler.Unlimited},
 			{Match: "e.test", Delay: 9 * time.Second},
 			{Match: "192.0.3.0/24", Delay: 3 * time.Second, Pages: 2},
@@ -115,7 +115,7 @@ func TestHostBudgetsOutliveTheProcess(t *testing.T) {
 			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatal(err)
 			}
-			w.Site("http://c.test").Address("192.0.6.1") // the entry does not match this address
+			w.Site("http://c.test").Address("192.0.6.1") // the new address does not match the entry
 			if runs > 30 {
 				t.Fatalf("%+v", rep)
 			}
@@ -127,7 +127,7 @@ func TestHostBudgetsOutliveTheProcess(t *testing.T) {
 				fetched[mustParse(t, u).Hostname()]++
 			}
 		}
-		if n := fetched["b.test"]; n > 11 || n < 9 { // one second for each, except after a restart
+		if n := fetched["b.test"]; n > 11 || n < 9 { // one second for each page, except after a restart
 			t.Errorf("%d pages in 12 s", n)
 		}
 		fetched["b.test"] = 0
@@ -172,7 +172,7 @@ func TestScopeOfHosts(t *testing.T) {
 	})
 }
 
-// TestHostEntryThatMatchesOnlyLinksCounts: an entry is also used if its rules keep all links to its host out of the crawl.
+// TestHostEntryThatMatchesOnlyLinksCounts: an entry counts as used even if its rules keep all links to its host out of the crawl.
 func TestHostEntryThatMatchesOnlyLinksCounts(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Site("http://a.test").Page("/", `<a href="http://b.test/">b</a>`)
@@ -252,7 +252,7 @@ func TestInvalidHostSettings(t *testing.T) {
 	}
 }
 
-// TestTheTargetOfASeedsRedirectNeedsNoInclude holds for include rules of an entry as for global ones.
+// TestTheTargetOfASeedsRedirectNeedsNoInclude: the target of a seed's redirect is exempt from the include rules of entries, too.
 func TestTheTargetOfASeedsRedirectNeedsNoInclude(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.test").Address("192.0.2.1")
@@ -271,7 +271,7 @@ func TestTheTargetOfASeedsRedirectNeedsNoInclude(t *testing.T) {
 	})
 }
 
-// TestHostEntryByAddressCounts: an entry for addresses counts as used when a host there is requested, even without budgets.
+// TestHostEntryByAddressCounts: an entry for addresses counts as used once a host at such an address is requested, even without budgets.
 func TestHostEntryByAddressCounts(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		seeds := sites(w, 1, map[string]string{"a.test": "192.0.2.1"})

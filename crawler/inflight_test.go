@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// If memory runs out, one page continues and the others wait for their turn.
+// If memory runs out, one page continues and the other pages wait for their turn.
 func TestPagesInFlightTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most, page, pages = 100, 80, 10

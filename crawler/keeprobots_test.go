@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// keptBodies stores robots.txt files by hash, and a ledger that refers to them.
+// keptBodies stores robots.txt files by hash, and the ledger that refers to these files.
 type keptBodies struct {
 	ledger bytes.Buffer
 	bodies map[string][]byte

@@ -242,7 +242,7 @@ func TestEncodingOfFeedsAndSitemaps(t *testing.T) {
 	})
 }
 
-// sitemaps.org, "Other Sitemap formats".
+// TestFeedsAsSitemaps follows sitemaps.org, "Other Sitemap formats".
 func TestFeedsAsSitemaps(t *testing.T) {
 	for name, feed := range map[string]string{"rss": rss, "atom": atom} {
 		t.Run(name, func(t *testing.T) {

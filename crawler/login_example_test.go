@@ -31,8 +31,8 @@ func clubWeb() *crawltest.Web {
 	return web
 }
 
-// Submit the login form of a site once before the crawl, with an account of the operator. Its cookie is sent with the
-// pages. The form's URL and field names are in the source of its page.
+// Submit the login form of a site once before the crawl, with an account of the operator. The cookie of the login is sent
+// with the requests for pages. The form's URL and field names are in the source of the page with the form.
 func ExampleConfig_login() {
 	web := clubWeb()
 	defer web.Close()
@@ -68,7 +68,7 @@ func ExampleConfig_login() {
 	// fetched 200 http://club.example/
 }
 
-// Log in again when the session has ended. Here the site forgets it at once, so its page is requested twice.
+// Log in again when the session has ended. Here the site forgets the session at once, so the page is requested twice.
 func ExampleConfig_loggedOut() {
 	web, asked := crawltest.NewWeb(), 0
 	defer web.Close()

@@ -180,7 +180,7 @@ func TestALoginHasItsOwnPermit(t *testing.T) {
 	})
 }
 
-// swap is a Fetcher that submits a form instead of a page request, and requests a page instead of a login.
+// swap is a Fetcher that misuses Permits: a page's Permit to submit a form, and a login's Permit to request a page.
 type swap struct{ *fetcher.Fetcher }
 
 func (s swap) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page, error) {

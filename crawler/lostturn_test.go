@@ -29,7 +29,7 @@ func (l *losing) Take(t *politeness.Turn) error {
 }
 
 // TestLostTurnLosesNoPage: a request aborted because its turn was lost is repeated, however often that happens, because
-// it says nothing about the page.
+// the loss says nothing about the page.
 func TestLostTurnLosesNoPage(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Site("a.test").Latency(3*time.Second).Page("/", "")

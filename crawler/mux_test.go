@@ -184,7 +184,7 @@ func TestMuxInACrawl(t *testing.T) {
 }
 
 // FuzzMuxPattern compares the paths that a pattern matches, and its values, with net/http. It ignores patterns that
-// either rejects, and paths that net/http would redirect.
+// either package rejects, and paths that net/http would redirect.
 func FuzzMuxPattern(f *testing.F) {
 	for _, s := range [][2]string{
 		{"/", "/"}, {"/a/{x}", "/a/b"}, {"/a/{x...}", "/a/b/c"}, {"/{x}/b/{$}", "/%C3%A9/b/"}, {"/a/", "/a"}, {"/%61", "/a"},

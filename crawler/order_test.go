@@ -69,7 +69,7 @@ func star(w *crawltest.Web, n int) *crawltest.Site {
 	return s
 }
 
-// TestOrderByHash checks that the fetched URLs of a host are a sample of its known ones that depends only on the seed:
+// TestOrderByHash checks that the fetched URLs of a host are a sample of its known URLs that depends only on the seed:
 // those in the highest classes. Within a class, URLs come in the order found. Memory and disk store agree, and so does
 // a crawl that is stopped and resumed, with commits slower than the host's delay.
 func TestOrderByHash(t *testing.T) {

@@ -52,8 +52,8 @@ func TestHopsBeyondTheScope(t *testing.T) {
 	})
 }
 
-// If resource kinds are included, link elements lead out of the scope to resources needed for display, and to no other
-// pages.
+// If resource kinds are included, a crawl follows link elements beyond the scope to resources that are needed for display,
+// but not to pages.
 func TestLinkElementsBeyondTheScope(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, cdn := w.Site("http://a.example"), w.Site("http://cdn.example")
@@ -101,7 +101,7 @@ func TestRulesNameTheHop(t *testing.T) {
 }
 
 // A response of an excluded type is not read further, followed or archived. HTML that no rule includes is still
-// followed for links.
+// read for links.
 func TestTypesOutOfScope(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

@@ -41,7 +41,7 @@ func TestUnreachableHostsCostTheOthersNothing(t *testing.T) {
 	})
 }
 
-// Hanging hosts do not slow down the others as long as there are more workers than hanging hosts.
+// Hanging hosts do not slow down the other hosts as long as there are more workers than hanging hosts.
 func TestHangingHostsDoNotSlowTheOthers(t *testing.T) {
 	took := func(hanging int) (d time.Duration) {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

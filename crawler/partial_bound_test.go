@@ -104,7 +104,7 @@ func cutRun(t *testing.T, w *crawltest.Web, room int) map[string]string {
 	return got
 }
 
-// If there is no room to keep a truncated page until the next attempt, it becomes final at once and is not lost.
+// If there is no room to keep a truncated page until the next attempt, the page becomes final at once and is not lost.
 func TestCutPageWithoutRoom(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example")

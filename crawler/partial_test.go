@@ -98,7 +98,7 @@ func TestPagesCutByOurLimitsAreFinal(t *testing.T) {
 	})
 }
 
-// Error pages are not retried because they are truncated.
+// Truncation alone is no reason to retry an error page.
 func TestCutErrorPagesAreFinal(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("a.example")
@@ -170,7 +170,7 @@ func TestCutPagesAndMaxPages(t *testing.T) {
 	})
 }
 
-// A truncated sitemap is requested again, and finally read as far as it goes.
+// A truncated sitemap is requested again, and if it stays truncated, its beginning is read.
 func TestCutSitemap(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

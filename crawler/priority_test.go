@@ -35,7 +35,7 @@ func TestPriority(t *testing.T) {
 		}}
 		_, got := run(t, w, c, s.URL("/"))
 		same(t, got, "/ fetched", "/c fetched", "/b fetched", "/a fetched")
-		same(t, asked, "/ /a follow /a", "/ /b follow /b", "/ /c follow /c", "/b /a follow /a") // the last one is still queued and might be raised
+		same(t, asked, "/ /a follow /a", "/ /b follow /b", "/ /c follow /c", "/b /a follow /a") // the last URL is still queued and might be raised
 	})
 }
 

@@ -37,7 +37,7 @@ func TestQueryFloodEnds(t *testing.T) {
 	})
 }
 
-// A host's owner knows how many pages it has, so an own host has no limit for URLs that differ in their query.
+// A host's owner knows how many pages the host has, so an own host has no limit for URLs that differ in their query.
 func TestOwnHostsHaveNoQueryCap(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

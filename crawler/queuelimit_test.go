@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Links that do not fit in the queue are reported with their page and in the report, by name, and the crawl still ends.
+// Links that do not fit in the queue are recorded with their page and counted in the report, and the crawl still ends.
 func TestLinksWithoutRoomAreCounted(t *testing.T) {
 	for name, c := range map[string]frontier.MemoryConfig{
 		"bytes": {MaxBytes: 20_000}, "of the host": {MaxPendingPerHost: 30}, "in all": {MaxPending: 30},

@@ -42,7 +42,7 @@ func TestRedirects(t *testing.T) {
 }
 
 // TestRetryAfterOnRedirectDelaysTargetOrLeavesIt crawls redirects with Retry-After to another host. The target and its
-// robots.txt must wait. If Retry-After is too long, the target is not requested, but the host still is.
+// robots.txt must wait. If Retry-After is too long, the target is not requested, but other pages of its host are.
 func TestRetryAfterOnRedirectDelaysTargetOrLeavesIt(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		a, b := w.Site("http://a.example").Latency(300*time.Millisecond), w.Site("http://b.example")

@@ -6,8 +6,8 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// TestAnswersAreKeptOnceCommitted: responses added during a commit belong to the next one, and the last commit has all
-// of them.
+// TestAnswersAreKeptOnceCommitted: responses added during a commit belong to the next commit, and the last commit has all
+// remaining responses.
 func TestAnswersAreKeptOnceCommitted(t *testing.T) {
 	f := &sharedRenders{}
 	add := func(key string) { f.add([]render.Record{{Key: key}}) }

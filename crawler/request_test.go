@@ -42,7 +42,7 @@ func TestARequestThatCannotBeMadeFailsItsVisit(t *testing.T) {
 }
 
 // TestCredentialsStayWithTheirOrigin crawls a site whose robots.txt, links and redirects lead to other hosts, ports and
-// schemes. Only requests to the one origin have its header fields, including those for robots.txt and sitemaps.
+// schemes. Only requests to the configured origin, including those for robots.txt and sitemaps, have its header fields.
 func TestCredentialsStayWithTheirOrigin(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		others := []string{"http://b.example", "http://a.example:8080", "https://a.example", "http://x.a.example"}

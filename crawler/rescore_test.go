@@ -38,7 +38,7 @@ func TestRescoreWhileCrawling(t *testing.T) {
 						score, want := digit, 7
 						switch v.URL.Path() {
 						case "/1":
-						case "/8": // the others: 2 to 7
+						case "/8": // rescores the other URLs, /2 to /7
 							score, want = func(q frontier.Request) float64 { return -q.Score }, 6
 						default:
 							return nil

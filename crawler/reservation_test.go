@@ -33,15 +33,15 @@ func (b *booked) Settle(ctx context.Context, c frontier.Claim, s frontier.Settle
 	return b.Memory.Settle(ctx, c, s)
 }
 
-// booking is a Sink that records how visits are counted, and may fail at one of them. For each URL, the handler records
-// last whether its body exceeded the limit for duplicates.
+// booking is a Sink that records how visits are counted, and may fail at one visit. In tooMany, the handler records of each
+// URL whether its body last exceeded the limit for duplicates.
 type booking struct {
 	sink.Sink
 	visits, last int
-	pages        map[string]int  // by host
+	pages        map[string]int  // pages by host
 	same         map[string]int  // by host: visits with an already known body within the limit
 	met          int             // visits with an already known body
-	tooMany      map[string]bool // by URL
+	tooMany      map[string]bool // by URL, for the handler's last call
 }
 
 func (*booking) Needs() sink.Needs { return sink.Needs{} }

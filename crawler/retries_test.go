@@ -34,7 +34,7 @@ func patient(c crawler.Config) crawler.Config {
 	return c
 }
 
-// TestASmallHostGetsItsRetries lets each of a few pages fail the maximum number of times.
+// TestASmallHostGetsItsRetries checks that each of a few pages may fail the maximum number of times.
 func TestASmallHostGetsItsRetries(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		seeds := broken(w, "http://a.example", 25, crawltest.RetryAfter(503, time.Second).First(2))
@@ -47,7 +47,7 @@ func TestASmallHostGetsItsRetries(t *testing.T) {
 	})
 }
 
-// TestRetriesHaveABudget crawls a host whose pages all fail, and one that works and thereby adds to the retry budget.
+// TestRetriesHaveABudget crawls a host whose pages all fail, and a host that works and thereby adds to the retry budget.
 func TestRetriesHaveABudget(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault   crawltest.Fault

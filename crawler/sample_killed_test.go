@@ -34,7 +34,7 @@ var (
 
 // doomed is a process that is killed at one of its steps. After that, its writes have no effect.
 type doomed struct {
-	at    int64 // the step; 0: it is not killed
+	at    int64 // step of the kill; 0: the process is not killed
 	after bool  // the kill comes after the step takes effect, not before
 	steps atomic.Int64
 	dead  atomic.Bool
@@ -94,7 +94,7 @@ func (s *doomedSink) Sync(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// remainder is a crawl whose processes are killed, and the files that survive: the directory, the ledger and the
+// remainder is a crawl whose processes are killed, with the files that survive: the directory, the ledger and the
 // robots.txt files.
 type remainder struct {
 	job
@@ -168,8 +168,8 @@ type lottery struct {
 	size  map[string]int      // number of listed pages in the site's sample frame
 }
 
-// random generates a lottery: sites without sitemaps or with several, in an index or not. These list pages of their own
-// and other sites, once or repeatedly. Some fail at first.
+// random generates a lottery: sites without sitemaps or with several, in an index or not. The sitemaps list pages of their
+// own site and of other sites, once or repeatedly. Some sitemaps fail at first.
 func random(w *crawltest.Web, rng *rand.Rand, of crawler.Sample) *lottery {
 	l := &lottery{want: map[string][]string{}, size: map[string]int{}}
 	var sites []*crawltest.Site
@@ -210,7 +210,7 @@ func random(w *crawltest.Web, rng *rand.Rand, of crawler.Sample) *lottery {
 	fails := func(p *crawltest.Page) {
 		switch rng.IntN(6) {
 		case 0:
-			p.Fault(crawltest.Fail(503).First(1)) // no Retry-After, which would be lost with a response that is not in the ledger
+			p.Fault(crawltest.Fail(503).First(1)) // without Retry-After, which a kill could lose together with the response
 		case 1:
 			p.Fault(crawltest.Reset().First(1))
 		case 2:
@@ -284,7 +284,7 @@ func TestSampleOfKilledCrawls(t *testing.T) {
 }
 
 // TestSampleKilledAnywhere kills the first process of a crawl at every step, or at some of them. Two days later, when
-// the next one begins, robots.txt names one more sitemap. The crawl must fetch the sample of the old lists or of the
+// the next process begins, robots.txt names one more sitemap. The crawl must fetch the sample of the old lists or of the
 // new ones, never a mixture.
 func TestSampleKilledAnywhere(t *testing.T) {
 	of := crawler.Sample{N: 5, Seed: "s"}

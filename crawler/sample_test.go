@@ -22,8 +22,8 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// listing creates sites whose sitemaps list pages. Site a has 300 in an index of three files, some listed twice and one
-// on b; b has four, and a page of a; c has no robots.txt. It returns the URLs drawn for a.
+// listing creates sites whose sitemaps list pages. Site a has 300 pages, some listed twice, in an index of three files and in a file on b.
+// Each file also lists one page of b and one of another site; c has no robots.txt. listing returns the URLs drawn for a.
 func listing(w *crawltest.Web, n int, seed string) (drawn []string) {
 	a, b, c := w.Site("http://a.example"), w.Site("http://b.example"), w.Site("http://c.example")
 	all := &draw.Bottom{N: n, Seed: seed}
@@ -79,7 +79,7 @@ func sampledOf(urls []string, host string) (pages []string) {
 	return pages
 }
 
-// TestSample: for each host, only the pages with the smallest tickets are requested, in their order, besides robots.txt
+// TestSample: for each host, only the pages with the smallest tickets are requested, ordered by ticket, besides robots.txt
 // and sitemaps. Timing, number of workers and order of seeds do not matter.
 func TestSample(t *testing.T) {
 	for timing := range uint64(6) {
@@ -178,7 +178,7 @@ func sitemapOf(s *crawltest.Site, urls ...string) {
 }
 
 // A sample is drawn per site, as in ScopeHost: http, https and a leading "www." make no difference. Scope decides which
-// listed pages belong to it; where the lists are does not matter.
+// listed pages belong to the sample; where the lists are does not matter.
 func TestSampleFrame(t *testing.T) {
 	all := crawler.Config{Sample: crawler.Sample{N: 9, Seed: "s"}}
 	prefix, include, exclude, domain := all, all, all, all
@@ -327,8 +327,8 @@ func TestSampleIsBounded(t *testing.T) {
 	})
 }
 
-// A frontier in which sitemaps were read for one sample is refused for another sample or a crawl that follows links,
-// finished or not.
+// A frontier with the sitemaps of one sample is refused for another sample, and for a crawl that follows links, whether the
+// first crawl is finished or not.
 func TestSampleIsNotChanged(t *testing.T) {
 	for _, stop := range []bool{false, true} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

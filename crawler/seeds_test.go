@@ -66,8 +66,8 @@ func TestNothingInScope(t *testing.T) {
 	})
 }
 
-// Links rejected by a crawl's rules are not queued under other rules after it has ended. Resuming it with other rules
-// is an error.
+// Links rejected by a crawl's rules are not queued under other rules after the crawl has ended. Resuming a crawl with
+// other rules is an error.
 func TestFinishedCrawlWithOtherRules(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -96,7 +96,7 @@ func TestFinishedCrawlWithOtherRules(t *testing.T) {
 		if rep, err := j.run(t.Context(), narrow, s.URL("/")); err != nil || rep.Finish != crawler.FinishDone {
 			t.Fatalf("with its own rules after that: %+v, %v", rep, err)
 		}
-		// An unknown seed gives the crawl something to do.
+		// A seed that is not known yet gives the crawl something to do.
 		if rep, err := j.run(t.Context(), wide, s.URL("/"), s.URL("/seed")); err != nil || rep.Pages != 3 {
 			t.Fatalf("with a new seed: %+v, %v", rep, err)
 		}

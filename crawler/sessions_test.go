@@ -67,7 +67,7 @@ func TestLoggedOutLogsInAgain(t *testing.T) {
 		v := &visits{}
 		cr := newCrawler(t, w, crawler.Config{
 			Handler: v, Login: as(t, s, "me"), LoggedOut: toLogin, Fetch: fetcher.Config{Cookies: true}, Limits: crawler.Limits{Depth: 8, Pages: 9},
-			AroundFetch: func(f crawler.Fetcher) crawler.Fetcher { return struct{ crawler.Fetcher }{f} }, // has no Post method
+			AroundFetch: func(f crawler.Fetcher) crawler.Fetcher { return struct{ crawler.Fetcher }{f} }, // the wrapper has no Post method
 		})
 		w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact, AllowRepeats: true, Logins: []string{s.URL("/login")}, LoginsEach: 9})
 		rep, err := cr.Run(t.Context(), s.URL("/0"))
@@ -86,7 +86,7 @@ func TestLoggedOutLogsInAgain(t *testing.T) {
 	})
 }
 
-// The number of logins is limited: a page that stays closed fails, and the crawl continues.
+// The number of logins is limited: a page that still requires a login fails, and the crawl continues.
 func TestLoggedOutHasAnEnd(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := expiring(w, 1, 0)
@@ -190,7 +190,7 @@ func TestOneLoginServesAllPages(t *testing.T) {
 		page := http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 			mu.Lock()
 			defer mu.Unlock()
-			if asked++; asked <= 2 { // the first request of each
+			if asked++; asked <= 2 { // the first request for each of the two pages
 				in = false
 			}
 			if !in {

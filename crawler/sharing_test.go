@@ -85,7 +85,7 @@ func agents(w *crawltest.Web, host string) (names []string) {
 	return names
 }
 
-// fair checks that each of two crawls has 7 to 13 of any 20 consecutive requests.
+// fair checks that the crawl, one of two, has 7 to 13 of any 20 consecutive requests.
 func fair(t *testing.T, names []string, crawl string) {
 	t.Helper()
 	for i := range max(0, len(names)-19) {
@@ -221,7 +221,7 @@ func TestRetryAfterOfRedirectHoldsTargetForEveryCrawl(t *testing.T) {
 	})
 }
 
-// A crawl that ends, or is cancelled during its requests, delays nobody. One that joins late waits for the pause.
+// A crawl that ends, or is cancelled during its requests, delays nobody. A crawl that joins late waits for the pause.
 func TestCrawlsJoinLateAndLeaveEarly(t *testing.T) {
 	for _, latency := range []time.Duration{0, 700 * time.Millisecond} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

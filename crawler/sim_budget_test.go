@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// setBudgets gives budgets to some entries of Config.Hosts. Pages left out because of them may be requested or not.
+// setBudgets gives budgets to some entries of Config.Hosts. Pages left out because of a budget may be requested or not.
 func (s *sim) setBudgets(rng *rand.Rand) {
 	for i := range s.config.Hosts {
 		e := &s.config.Hosts[i]
@@ -50,7 +50,7 @@ func (s *sim) budgets() {
 	}
 }
 
-// budget checks one Run and one host; all has its requests in order.
+// budget checks one Run and one host; all has the requests to the host in order.
 func (s *sim) budget(h crawltest.RandomHost, e *crawler.HostSettings, run span, all []crawltest.Request) {
 	wrong := func(what string, is, most any) {
 		s.t.Errorf("%s: %s %v in the Run from %v, the budget of entry %s is %v", h.Host, what, is, run.from.Sub(s.w.Start()), e.Match, most)
@@ -58,7 +58,7 @@ func (s *sim) budget(h crawltest.RandomHost, e *crawler.HostSettings, run span, 
 	if n := s.fetched(h, run); e.Pages > 0 && crawler.Limit(n) > e.Pages {
 		wrong("pages:", n, e.Pages)
 	}
-	// A request allowed in time may be sent later, and an own host may have others in flight.
+	// A request allowed in time may be sent later, and an own host may have other requests in flight.
 	slack := time.Duration(0)
 	if _, own := s.hosts[h.Host]; own || s.Careless || s.Hasty {
 		slack = s.ttl() + 5*time.Second
@@ -66,7 +66,7 @@ func (s *sim) budget(h crawltest.RandomHost, e *crawler.HostSettings, run span, 
 	var first, over time.Time // time of the first request, and when the byte budget was used up
 	var bytes int64
 	for _, r := range all {
-		forOther := strings.Contains(r.URL, "/robots-of-") // redirected here from another host's robots.txt, which needs it
+		forOther := strings.Contains(r.URL, "/robots-of-") // the robots.txt of another host redirects here, and needs the response
 		switch {
 		case r.Start.Before(run.from) || r.Start.After(run.to):
 			continue
@@ -93,7 +93,7 @@ func (s *sim) received(r *crawltest.Request) int64 {
 	return r.Bytes
 }
 
-// fetched counts the page visits of a host in a Run. A Run begins at the instant at which the last visit of the one before ends.
+// fetched counts the page visits of a host in a Run. A Run begins at the instant at which the last visit of the previous Run ends.
 func (s *sim) fetched(h crawltest.RandomHost, run span) (n int) {
 	for u, v := range s.visits.by {
 		if strings.HasPrefix(u, h.Origin+"/") && v.Outcome == crawler.Fetched && !v.Started.Before(run.from) && !v.Ended.After(run.to) {

@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// careless sends a crawl's requests but mishandles Permits: it uses them late or repeatedly, and reports late or
-// reports something else as well.
+// careless sends a crawl's requests but mishandles Permits: it uses them late or repeatedly, reports them late, or also
+// reports another response.
 type careless struct {
 	*fetcher.Fetcher
 	*process
@@ -25,7 +25,7 @@ type careless struct {
 	n        int // number of calls so far
 	requests int
 	at       time.Time // time of the last address look-up
-	asked    int       // look-ups at that instant
+	asked    int       // number of look-ups at that time
 }
 
 // tooMany is more requests than any of these crawls needs, and more look-ups than happen at one instant.
@@ -118,8 +118,8 @@ func (f *careless) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Pag
 	return page, err
 }
 
-// mayDawdle reports whether a process may end before it reports a page's response without the servers noticing: the
-// response requires no pause, and no other requests to its host are under way.
+// mayDawdle reports whether a process may end before it reports a page's response, because the servers cannot notice that:
+// the response requires no pause, and no other requests to its host are under way.
 func (f *careless) mayDawdle(p *fetcher.Page) bool {
 	return p.Status < 400 && !f.Own && f.expect.LatencyFactor == 0
 }

@@ -36,7 +36,7 @@ func newRemains(s *sim) *remains {
 	return d
 }
 
-// open prepares the ledger for a process and returns its size. It cuts off an incomplete last line.
+// open prepares the ledger for a process and returns its size. An incomplete last line is cut off.
 func (d *remains) open() (size int64) {
 	if d.path != "" {
 		var err error

@@ -40,7 +40,7 @@ type moment int
 
 const (
 	never    moment = iota
-	whenEnds        // an end line is written; a snapshot is taken at that instant
+	whenEnds        // the end of a request is written to the ledger; a snapshot is taken at that instant
 	whenHops        // a request for a redirected robots.txt begins; a snapshot is taken
 	whenLate        // an expired Permit is reported
 	whenRest        // a Permit is held before its use; a snapshot is taken
@@ -74,14 +74,14 @@ type process struct {
 	mu    sync.Mutex
 	dead  bool // the process is ending, and its effects are ignored
 	armed moment
-	after *time.Timer       // the planned end
+	after *time.Timer       // timer of the planned end
 	fail  int               // number of lines until the disk is full; 0: never
 	which counted           // which lines count towards fail
 	asked map[uint64]string // host of each request
 	full  bool              // the disk became full
 	known []promise
 	late  string    // host whose Permit was just reported late
-	rests time.Time // until when that host pauses for it
+	rests time.Time // end of the pause of that host
 }
 
 // start creates a process from what the previous one left on its disk.
@@ -238,7 +238,7 @@ func (p *process) plan(how ending, cancel context.CancelCauseFunc) func() {
 func (p *process) arm(from time.Duration, after func(time.Duration, func())) {
 	m := []moment{whenEnds, whenHops, whenLate, whenRest}[p.rng.IntN(4)]
 	if m == whenHops {
-		from = 0 // robots.txt comes first
+		from = 0 // requests for robots.txt come first
 	}
 	after(from, func() {
 		p.mu.Lock()
@@ -261,7 +261,7 @@ func (p *process) killSoon(m moment, host string) {
 		if m == whenRest {
 			d = time.Duration(1+p.rng.IntN(300)) * time.Millisecond
 		}
-		if m == whenHops { // its end may come earlier
+		if m == whenHops { // the request may end earlier
 			d = time.Duration(1+p.rng.IntN(3000)) * time.Millisecond
 		}
 		p.after.Reset(d)
@@ -375,14 +375,14 @@ func (p *process) raceSnapshot() {
 	}
 }
 
-// crowd passes so many hosts to the Gate that it forgets those it may forget.
+// crowd passes so many hosts to the Gate that the Gate forgets all hosts that it may forget.
 func (p *process) crowd() {
 	for _, u := range strangers() {
 		p.crawler.Gate().Next(u)
 	}
 }
 
-// strangers are URLs of more hosts than a Gate keeps before it looks for some to forget.
+// strangers are URLs of more hosts than a Gate keeps before it forgets some.
 var strangers = sync.OnceValue(func() []weburl.URL {
 	us := make([]weburl.URL, 1<<17+1<<10)
 	for i := range us {
@@ -395,7 +395,7 @@ var strangers = sync.OnceValue(func() []weburl.URL {
 	return us
 })
 
-// promise holds a host's information in a Gate that delays or prevents requests to it.
+// promise holds what a Gate knows about a host, including what delays or prevents requests to the host.
 type promise struct {
 	host string
 	politeness.HostInfo

@@ -284,7 +284,7 @@ func (s *renderSim) check() {
 	}
 }
 
-// lost reports whether a process was killed so soon after an instant that a response from then was not committed.
+// lost reports whether a process was killed so soon after an instant that a response received then was not committed.
 func (s *renderSim) lost(at time.Time) bool {
 	return slices.ContainsFunc(s.kills, func(k time.Time) bool {
 		return !k.Before(at) && k.Sub(at) <= crawler.DefaultCommitInterval
@@ -294,7 +294,7 @@ func (s *renderSim) lost(at time.Time) bool {
 // mortal is a process that is killed at a step. After that, its writes have no effect.
 type mortal struct {
 	mu        sync.Mutex
-	step, end int // number of steps, and of the last one; 0: no limit
+	step, end int // number of steps so far, and the step of the kill; 0: no kill
 	dead      bool
 	kill      func()
 }

@@ -24,7 +24,7 @@ import (
 // TestSharingSim runs crawls in several processes on one machine, with different delays, on one random web. Processes
 // start late, are killed at random times or just before a request is sent, and restart; crawls are cancelled and
 // resumed. The web's auditor judges all requests together, and audit.CheckTogether judges the ledgers. The processes
-// share a state directory with real locks. A kill closes a process's files, which is all that others notice. Clocks in
+// share a state directory with real locks. A kill closes a process's files, which is all that other processes notice. Clocks in
 // a bubble cannot be set back; the suite in politeness/internal/sharingtest tests that.
 func TestSharingSim(t *testing.T) {
 	for seed := range uint64(long.Seeds(12, 60)) {
@@ -108,7 +108,7 @@ type simProcess struct {
 	end     context.CancelFunc
 }
 
-// run runs the process's crawls until they end or it is killed.
+// run runs the process's crawls until they end or the process is killed.
 func (p *simProcess) run(crawls []*simCrawl, seeds []string, killed bool) {
 	ctx, end := context.WithCancel(p.t.Context())
 	defer end()

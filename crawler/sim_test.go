@@ -34,7 +34,7 @@ var (
 //
 //	go test ./crawler -run ^TestSim$ -seed N
 //
-// The flag -sim.n turns it into a soak test.
+// The flag -sim.n turns TestSim into a soak test.
 func TestSim(t *testing.T) {
 	if *simSeed != 0 {
 		simulate(t, *simSeed)
@@ -83,7 +83,7 @@ func simulate(t *testing.T, seed uint64) {
 
 // traits are the special properties of a crawl.
 type traits struct {
-	Hard        bool // limits, and hosts that must be given up
+	Hard        bool // limits, and hosts that the crawl must give up on
 	Contactless bool
 	Lossy       bool // bodies of robots.txt files get lost or corrupted
 	Hours       bool
@@ -168,7 +168,7 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	if !s.Month && !s.Hours {
 		s.config.Limits.Time = 100 * time.Hour
 	}
-	if s.ShortTTL { // a connection may take longer
+	if s.ShortTTL { // making a connection may take longer than a Permit is valid
 		s.config.Politeness.PermitTTL, s.config.Fetch.ConnectTimeout = 10*time.Second, 20*time.Second
 	}
 	s.setJudges()
@@ -363,11 +363,11 @@ func (s *sim) setJudges() {
 	}
 	silence := p.MaxSilence
 	if silence == politeness.Forever {
-		silence = 0 // no limit
+		silence = 0 // 0 means no limit
 	}
 	s.expect = crawltest.Expect{
 		Delay: delay, Delays: delays, PerAddress: true, PerDomain: p.PerDomain, Hosts: s.hosts, Agent: "testbot", Contact: s.config.Contact,
-		AllowRepeats:  true, // of responses that the ledger lost: see compare
+		AllowRepeats:  true, // a request is repeated if the ledger lost its response: see compare
 		MaxRetryAfter: or(p.MaxRetryAfter, politeness.DefaultMaxRetryAfter), RobotsFreshness: true,
 		RobotsRetry: []time.Duration{
 			time.Second, 5 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute,

@@ -40,7 +40,7 @@ func TestSitemaps(t *testing.T) {
 	})
 }
 
-// The sitemaps of all sites are read, however many and whatever their names. Only the report is limited to a hundred.
+// The sitemaps of all sites are read, whatever their number and names. Only the report is limited to a hundred.
 func TestSitemapsOfManySites(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var seeds []string
@@ -250,7 +250,7 @@ func TestSitemapsOfIndexesAreLimited(t *testing.T) {
 		if n := len(w.Visited("a.example")); n != 1+1+5 {
 			t.Errorf("%d requests; want robots.txt, the page and five sitemaps", n)
 		}
-		// Five sitemaps are read; the others that they name are left out.
+		// Five sitemaps are read; the other sitemaps that these name are left out.
 		if rep.Reasons[crawler.ReasonSitemapBudget] == 0 {
 			t.Errorf("no sitemap was left out: %v", rep.Reasons)
 		}

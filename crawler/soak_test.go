@@ -25,7 +25,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// endless is an in-memory web of endless sites. They are sometimes slow, refuse, redirect, or send a large page. They
+// endless is an in-memory web of endless sites. The sites are sometimes slow, refuse, redirect, or send a large page. They
 // use ever new values of everything that is counted: types, bodies, directories, queries.
 type endless struct {
 	server http.Server
@@ -100,7 +100,7 @@ func (w *endless) serve(rw http.ResponseWriter, r *http.Request) {
 	for i := 1; i <= 8; i++ {
 		_, _ = fmt.Fprintf(rw, "<a href='/d%d/x?n=%d'>on</a>", n+i, n+i)
 	}
-	if n%200 == 1 { // 2 MB of links, to the same few pages and to forbidden ones
+	if n%200 == 1 { // 2 MB of links to one disallowed URL
 		for i := range 2000 {
 			_, _ = fmt.Fprintf(rw, "<a href='/private?%d-%s'>%d</a>", n%10, strings.Repeat("x", 1000), i)
 		}

@@ -50,7 +50,7 @@ func TestStopBecause(t *testing.T) {
 	}
 }
 
-// The first reason to stop is the one reported.
+// If there are several reasons to stop, the report has the first one.
 func TestTheFirstReasonToStopStands(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")

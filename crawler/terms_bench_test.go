@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// BenchmarkTermsOfSilentSites measures the check for documents about usage on a page whose site has none, relative to
+// BenchmarkTermsOfSilentSites measures the check for documents about usage on a page of a site without such documents, relative to
 // reading the links of a page of 20 KB. The metric is the ratio of both in one run.
 func BenchmarkTermsOfSilentSites(b *testing.B) {
 	var body bytes.Buffer

@@ -73,7 +73,7 @@ func TestReservationFileIsReadOnlyForPurposesItForbids(t *testing.T) {
 		{consent.TrainAI, "<html>not found", 200, "fetched 200", 1},
 		{consent.TrainAI, "", 404, "fetched 200", 1},
 		{consent.TrainAI, "", 403, "fetched 200", 1},
-		{consent.TrainAI, "", 500, "refused 0 usage_signal", 3}, // its reservations are unknown
+		{consent.TrainAI, "", 500, "refused 0 usage_signal", 3}, // the site's reservations are unknown
 	} {
 		t.Run(fmt.Sprint(c.purpose, " ", c.status, " ", c.file), func(t *testing.T) {
 			crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -213,7 +213,7 @@ func TestLicenseThatAPageNames(t *testing.T) {
 func TestChangedLicenseIsObeyedAfterItsMaxAge(t *testing.T) {
 	for _, c := range []struct {
 		header string
-		change time.Duration // when a page is requested that only the new document forbids
+		change time.Duration // time of the request for a page that only the new document forbids
 		want   string
 	}{
 		{"", 40 * time.Hour, "fetched 200"},
@@ -301,7 +301,7 @@ func TestDocumentsOfASiteAreBounded(t *testing.T) {
 				n++
 			}
 		}
-		if n != 63 { // plus one tdmrep.json
+		if n != 63 { // and one tdmrep.json, 64 documents in all
 			t.Errorf("%d documents were requested", n)
 		}
 		if got := v.line(s.URL("/99")); got != "refused 200 usage_signal" {
@@ -310,7 +310,7 @@ func TestDocumentsOfASiteAreBounded(t *testing.T) {
 	})
 }
 
-// If there is no room to keep a page while it waits for a document, it is requested once more, but not endlessly.
+// If there is no room to keep a page while it waits for a document, the page is requested once more, but not endlessly.
 func TestLargePageThatNamesADocument(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -382,8 +382,8 @@ func TestCostsAreSummed(t *testing.T) {
 	})
 }
 
-// Resources of a rendered page are content of their sites, too. A document on any host that forbids a purpose forbids
-// loading them for it, and so does their response. The page is then rendered without them.
+// Resources of a rendered page are content of their sites, too. A resource is not loaded for a purpose that a document of
+// its site or its own response forbids. The page is then rendered without the resource.
 func TestDocumentsCoverPageResources(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s, cdn, open := w.Site("http://app.example"), w.Site("http://cdn.example"), w.Site("http://open.example")
@@ -433,7 +433,7 @@ func TestDocumentsCoverPageResources(t *testing.T) {
 	})
 }
 
-// noindex concerns an index. A script is not indexed, so a page that may be indexed may run it.
+// noindex forbids only indexing. A script is not indexed, so a page that may be indexed may run a script with noindex.
 func TestNoindexOfPageResources(t *testing.T) {
 	for purpose, want := range map[consent.Purpose]string{consent.Search: "200 ", consent.AIInput: "200 ", consent.TrainAI: "0 usage_signal"} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -462,7 +462,7 @@ func TestDocumentsOverTheRobotsLimit(t *testing.T) {
 		cdn.Page("/x.js", "text of the network\n").Type("text/javascript")
 		c := rendering(&rendertest.Fake{})
 		c.Politeness.Purposes, c.Render.Hosts = []consent.Purpose{consent.TrainAI}, "any"
-		c.Limits.Robots = 1 // robots.txt files of seeds do not count, so this allows one more
+		c.Limits.Robots = 1 // robots.txt files of seeds do not count, so one more file is allowed
 		_, v := crawl(t, w, c, s.URL("/"))
 		v.expect(t, map[string]string{s.URL("/"): "fetched 200", s.URL("/p"): "fetched 200"})
 		if f := v.by[s.URL("/p")].Rendered.Requests; !slices.ContainsFunc(f, func(f render.Fate) bool { return f.Refused == crawler.ReasonRobotsBudget }) {

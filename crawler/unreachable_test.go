@@ -79,7 +79,7 @@ func TestCrawlWithoutAnyResponseEnds(t *testing.T) {
 	}
 }
 
-// After a single response of one host, of any kind, the crawl waits for the others.
+// After a single response of one host, of any kind, the crawl waits for the other hosts.
 func TestCrawlWithOneResponseKeepsWaiting(t *testing.T) {
 	for name, answer := range map[string]func(s *crawltest.Site){
 		"a page":                        func(s *crawltest.Site) { s.Page("/", "") },
@@ -175,7 +175,7 @@ func TestResumedCrawlWithOneResponseKeepsWaiting(t *testing.T) {
 	})
 }
 
-// An unusable proxy does not depend on the host: the crawl ends at the first request.
+// The failure of a proxy does not depend on the host, so the crawl ends at the first request.
 func TestCrawlThroughNoProxy(t *testing.T) {
 	proxy, err := url.Parse("http://proxy.example:3128")
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// If a table cannot be written any more, the crawl ends with an error that names it. The next process fetches unwritten
-// pages again, and each result occurs once.
+// If a table cannot be written any more, the crawl ends with an error that names the table. The next process fetches the
+// unwritten pages again, and each result occurs once.
 func TestTableThatCannotBeWritten(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := numbers(w, 9)

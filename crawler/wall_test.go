@@ -86,7 +86,7 @@ func TestWallAsPageIsRefused(t *testing.T) {
 	})
 }
 
-// TestHTMLRobotsIsNamed: an HTML page that is not a challenge contains no rules as a robots.txt, and the report names
+// TestHTMLRobotsIsNamed: a robots.txt that is an HTML page, but not a challenge, contains no rules, and the report names
 // its origin.
 func TestHTMLRobotsIsNamed(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

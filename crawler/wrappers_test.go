@@ -136,7 +136,7 @@ func TestAroundExtractKeepsTheConfig(t *testing.T) {
 		}
 		s.Handle("/list", http.HandlerFunc(func(a http.ResponseWriter, _ *http.Request) {
 			a.Header().Set("Content-Type", "application/x-list")
-			_, _ = a.Write([]byte(strings.Repeat(" ", 1<<17) + "/one /two /three /four")) // longer than the part read of unused types
+			_, _ = a.Write([]byte(strings.Repeat(" ", 1<<17) + "/one /two /three /four")) // longer than the part that is read
 		}))
 		list := crawler.ExtractType("application/x-list", func(p *fetcher.Page) (*extract.Document, error) {
 			doc := &extract.Document{}

@@ -84,7 +84,7 @@ const (
 	ua      = "testbot/1.0 (+https://testbot.example/)"
 )
 
-// auditCase tests one rule: a rude client breaks it, and a polite client just keeps it.
+// auditCase tests one rule: a rude client breaks the rule, and a polite client only just keeps it.
 type auditCase struct {
 	name   string
 	rule   string

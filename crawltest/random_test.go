@@ -39,10 +39,10 @@ type simple struct {
 	seen  map[weburl.Key]bool
 	tries map[weburl.Key]int
 	rules map[string]*robots.Group
-	bad   map[string]int // failed attempts at a robots.txt
+	bad   map[string]int // failed attempts at a robots.txt, by origin
 	ready map[string]time.Time
 	gone  map[string]bool
-	wish  map[string]time.Duration // Crawl-delay
+	wish  map[string]time.Duration // Crawl-delay by host
 }
 
 func newSimple(w *crawltest.Web, delay time.Duration) *simple {

@@ -204,7 +204,7 @@ func testPages(file []byte) (pages []string) {
 
 // treeDisagreement compares the targets of a elements in the tree with the anchors found. Their number does not matter:
 // the parser repeats an open a element in the next block or table cell (HTML Standard section 13.2.4.3), although the
-// text has it only once.
+// page has it only once.
 func treeDisagreement(page string) string {
 	root, err := Tree([]byte(page))
 	if err != nil {
@@ -223,7 +223,7 @@ func treeDisagreement(page string) string {
 	return fmt.Sprintf("in the tree: %q\nfound: %q", slices.Sorted(maps.Keys(inTree)), slices.Sorted(maps.Keys(found)))
 }
 
-// anchorsBelow collects the targets of the a elements below n. Elements in a template have none.
+// anchorsBelow collects the targets of the a elements below n. Elements in a template do not count.
 func anchorsBelow(n *html.Node, refs map[string]bool) {
 	for c := range n.ChildNodes() {
 		if c.Data == "template" && c.Namespace == "" {

@@ -96,7 +96,7 @@ func TestHTMLLinks(t *testing.T) {
 	}
 }
 
-// HTML Standard section 4.2.3, set the frozen base URL.
+// TestHTMLBase follows the HTML Standard, section 4.2.3: set the frozen base URL.
 func TestHTMLBase(t *testing.T) {
 	for page, want := range map[string]string{
 		`<base href=" /x "><base href=/y>`:        "/x",
@@ -133,7 +133,7 @@ func TestHTMLHead(t *testing.T) {
 	}
 }
 
-// HTML Standard section 4.2.5.3, shared declarative refresh steps.
+// TestMetaRefresh follows the HTML Standard, section 4.2.5.3: shared declarative refresh steps.
 func TestMetaRefresh(t *testing.T) {
 	for _, tt := range []struct {
 		content, ref string

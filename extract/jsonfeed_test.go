@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// JSON Feed Version 1.1.
+// TestJSONFeed follows JSON Feed Version 1.1.
 func TestJSONFeed(t *testing.T) {
 	for _, tt := range []struct{ name, body, want string }{
 		{"items", `{"version": "https://jsonfeed.org/version/1.1", "title": " My  feed ", "language": "de", "home_page_url": "http://x/",

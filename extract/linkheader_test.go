@@ -2,7 +2,7 @@ package extract
 
 import "testing"
 
-// RFC 8288 section 3 and appendix B.
+// TestLinkHeader follows RFC 8288, section 3 and appendix B.
 func TestLinkHeader(t *testing.T) {
 	for _, tt := range []struct {
 		name, value, want string

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// readSitemap reads all entries, and returns the error that ended them unless it is io.EOF.
+// readSitemap reads all entries, and returns the error at which reading ended, unless that is io.EOF.
 func readSitemap(r io.Reader, o SitemapOptions) (entries []SitemapEntry, cut bool, err error) {
 	s := Sitemap(r, o)
 	for {

@@ -27,7 +27,7 @@ func TestParseRel(t *testing.T) {
 	}
 }
 
-// HTML Standard, "parse a srcset attribute".
+// TestSrcset follows the HTML Standard: parse a srcset attribute.
 func TestSrcset(t *testing.T) {
 	for value, want := range map[string][]string{
 		"":                      nil,
@@ -55,7 +55,7 @@ func TestSrcset(t *testing.T) {
 	}
 }
 
-// HTML Standard section 13.2.5.72 and following.
+// TestCharacterReferences follows the HTML Standard, section 13.2.5.72 and following.
 func TestCharacterReferences(t *testing.T) {
 	for _, tt := range []struct{ in, text, attr string }{
 		{"&amp;&lt;&quot;", `&<"`, `&<"`},

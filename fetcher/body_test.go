@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// hesitant is a reader that returns one byte after a number of reads without any.
+// hesitant is a reader that returns one byte in every few reads, and nothing in the others.
 type hesitant struct{ every, reads, left int }
 
 func (h *hesitant) Read(p []byte) (int, error) {

@@ -168,7 +168,7 @@ func TestPrescan(t *testing.T) {
 	}
 }
 
-// HTML Standard section 13.2.3.2, "get an XML encoding".
+// TestCharsetByXML follows the HTML Standard, section 13.2.3.2: get an XML encoding.
 func TestCharsetByXML(t *testing.T) {
 	for in, want := range map[string]string{
 		`<?xml encoding="koi8-r"?>`:                                 "koi8-r",

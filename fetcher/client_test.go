@@ -41,7 +41,7 @@ func url(t *testing.T, s string) weburl.URL {
 }
 
 // TestWallIsRecognizedWhateverTheFetcher checks that a Client reports a bot wall for any Fetcher. A response that
-// requests a signature is not one.
+// requests a signature is not a bot wall.
 func TestWallIsRecognizedWhateverTheFetcher(t *testing.T) {
 	withClient(t, func(t *testing.T, w *crawltest.Web, c *fetcher.Client) {
 		s := w.Site("http://a.example")

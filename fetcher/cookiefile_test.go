@@ -66,8 +66,8 @@ func TestLoadedCookiesGoWhereTheirFileSays(t *testing.T) {
 	}
 }
 
-// TestAnswersChangeLoadedCookies checks that a response from a cookie's host replaces or removes the cookie. Another
-// cookie of the same name hides it only from its own origin.
+// TestAnswersChangeLoadedCookies checks that a response from a cookie's host replaces or removes the cookie. A host-only
+// cookie of the same name hides the loaded cookie only in requests to its own origin.
 func TestAnswersChangeLoadedCookies(t *testing.T) {
 	const file = "a.test\tTRUE\t/\tTRUE\t0\ts\told\n"
 	for _, tc := range []struct{ name, origin, set, want, sibling string }{
@@ -143,7 +143,7 @@ func TestSavedJar(t *testing.T) {
 	for i := range 2000 {
 		j.store(fmt.Sprintf("http://h%d.test", i), "/", []string{"a=" + strings.Repeat("x", 4000)}, now)
 	}
-	j.header("http://b.test", "/", now) // recently used
+	j.header("http://b.test", "/", now) // makes the cookies of b.test recently used
 	b, err := j.Save()
 	if err != nil || len(b) > 2*maxSaved {
 		t.Fatalf("%d bytes, %v", len(b), err)

@@ -127,7 +127,7 @@ func TestContentEncodings(t *testing.T) {
 }
 
 // If only the end of the connection marks the end of the body, a compressed stream that ends too early was cut short.
-// Otherwise the message is complete, and a retry would give the same.
+// Otherwise the message is complete, and a retry would give the same response.
 func TestCompressedStreamsThatEndEarly(t *testing.T) {
 	page := sample(50_000)
 	for _, coding := range []string{"gzip", "br", "zstd", "deflate"} {

@@ -55,7 +55,7 @@ func (r *rig) resolve(url string) string {
 	return a.String()
 }
 
-// A look-up that fails for lack of a file descriptor is made as soon as there is one.
+// A look-up that fails for lack of a file descriptor is repeated as soon as a descriptor is free.
 func TestLookupsWaitForDescriptors(t *testing.T) {
 	var freed time.Time
 	z := &zone{answer: func(host string) ([]netip.Addr, error) {

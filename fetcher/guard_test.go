@@ -131,7 +131,7 @@ func TestListenersAreRefused(t *testing.T) {
 	}
 }
 
-// TestListenersAreRefusedWhenDialing checks that even a Permit for such an address cannot be used.
+// TestListenersAreRefusedWhenDialing checks that even a Permit for the address of a listener cannot be used.
 func TestListenersAreRefusedWhenDialing(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the listener was requested") }))
 	defer srv.Close()

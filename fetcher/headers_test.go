@@ -17,7 +17,7 @@ func fieldsOf(h http.Header) func(context.Context, weburl.URL) (http.Header, err
 	return func(context.Context, weburl.URL) (http.Header, error) { return h, nil }
 }
 
-// TestRequestIsCalledForEveryRequest checks that the function is called for each URL, including robots.txt, and that
+// TestRequestIsCalledForEveryRequest checks that Config.Request is called for each URL, including robots.txt, and that
 // its fields override Headers.
 func TestRequestIsCalledForEveryRequest(t *testing.T) {
 	got := make(chan http.Header, 9)
@@ -99,7 +99,7 @@ type laterError struct{ error }
 
 func (laterError) Temporary() bool { return true }
 
-// TestRequestFails checks that nothing is sent if the function fails, for a page or its robots.txt, and that its error
+// TestRequestFails checks that nothing is sent if Config.Request fails, for a page or its robots.txt, and that its error
 // is returned.
 func TestRequestFails(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
@@ -122,7 +122,7 @@ func TestRequestFails(t *testing.T) {
 	}
 }
 
-// TestFieldsOfOneRequestAreMasked checks that an exchange record has only the names of such fields.
+// TestFieldsOfOneRequestAreMasked checks that an exchange record hides the values of fields from Headers and Request.
 func TestFieldsOfOneRequestAreMasked(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) {})
 	r := newRig(t, Config{

@@ -74,7 +74,7 @@ func newGate(t testing.TB, c politeness.Config) *politeness.Gate {
 	return g
 }
 
-// permit returns a Permit for url. If the Gate first needs robots.txt, it reports that there are no rules.
+// permit returns a Permit for url. If the Gate first needs robots.txt, permit reports that there are no rules.
 func (r *rig) permit(url string, purpose politeness.Purpose) politeness.Permit {
 	r.t.Helper()
 	u := parse(r.t, url)
@@ -120,7 +120,7 @@ func (r *rig) fetchAs(url string, purpose politeness.Purpose) (*Page, error) {
 	return page, err
 }
 
-// page is like fetch, which must succeed.
+// page fetches url like fetch, and ends the test if that fails.
 func (r *rig) page(url string) *Page {
 	r.t.Helper()
 	p, err := r.fetch(url)
@@ -178,7 +178,7 @@ func serveTLS(t testing.TB, h2 bool, h http.HandlerFunc) (*httptest.Server, Conf
 	return s, Config{RootCAs: pool, Resolver: hosts{"example.com": {netip.MustParseAddr("127.0.0.1")}}}
 }
 
-// named returns the server's URL with the name its certificate is for.
+// named returns the server's URL with the host name of its certificate.
 func named(s *httptest.Server, path string) string {
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(strings.TrimPrefix(s.URL, "https://"), "http://"))
 	scheme, _, _ := strings.Cut(s.URL, ":")

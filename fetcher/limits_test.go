@@ -45,7 +45,7 @@ func repeat(n int, s string) []string {
 	return out
 }
 
-// Checks each time limit at its default, in virtual time: when it expires, and with which reason.
+// TestTimeLimits checks each time limit at its default, in virtual time: when the limit expires, and with which reason.
 func TestTimeLimits(t *testing.T) {
 	silent := func(c net.Conn) { io.Copy(io.Discard, c) }
 	for _, tc := range []struct {
@@ -54,8 +54,8 @@ func TestTimeLimits(t *testing.T) {
 		config        Config
 		connect       time.Duration
 		talk          func(net.Conn)
-		phase, reason string // of the error, or
-		truncated     string // of the page
+		phase, reason string // the expected error
+		truncated     string // why the page is truncated; then there is no error
 		after         time.Duration
 		body          int
 	}{
@@ -235,7 +235,7 @@ func TestBodyLimits(t *testing.T) {
 	} {
 		for _, chunked := range []string{"", "&chunked"} {
 			if chunked != "" && tc.n > 2*DefaultMaxBody {
-				continue // a long case that adds nothing
+				continue // a long case that tests nothing new
 			}
 			r := newRig(t, Config{})
 			url := fmt.Sprintf("%s/?n=%d%s", s.URL, tc.n, chunked)
@@ -270,8 +270,8 @@ func TestBodyLimits(t *testing.T) {
 	}
 }
 
-// fetchRobots makes the first request to a new origin, which is always for robots.txt. The server treats it like any
-// other.
+// fetchRobots makes the first request to a new origin, which is always for robots.txt. The server treats this request like
+// any other request.
 func (r *rig) fetchRobots(url string) (*Page, error) {
 	r.t.Helper()
 	u := parse(r.t, url)
@@ -279,7 +279,7 @@ func (r *rig) fetchRobots(url string) (*Page, error) {
 	return r.f.Fetch(r.t.Context(), x)
 }
 
-// Message framing counts: a body in chunks of one byte is mostly framing.
+// Message framing counts towards the limit: a body in chunks of one byte is mostly framing.
 func TestWireLimitCountsFraming(t *testing.T) {
 	url := raw(t, func(c net.Conn) {
 		if request(c) == "" {
@@ -294,7 +294,7 @@ func TestWireLimitCountsFraming(t *testing.T) {
 		io.WriteString(c, "0\r\n\r\n")
 	})
 	p := newRig(t, Config{MaxBody: 200_000, WireSlack: 10_000}).page(url)
-	if p.Truncated != reasonLength || len(p.Body) > (210_000+(8<<10))/6 { // plus one read
+	if p.Truncated != reasonLength || len(p.Body) > (210_000+(8<<10))/6 { // the limit plus one read
 		t.Fatalf("%d bytes, truncated %q", len(p.Body), p.Truncated)
 	}
 }
@@ -306,13 +306,13 @@ func TestPingsAreNoAnswer(t *testing.T) {
 		n := newPipes(func(c net.Conn) {
 			s := tls.Server(c, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}})
 			go io.Copy(io.Discard, s)
-			frame := []byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00") // SETTINGS (RFC 9113 section 6.5)
+			frame := []byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00") // SETTINGS frame (RFC 9113 section 6.5)
 			for {
 				if _, err := s.Write(frame); err != nil {
 					return
 				}
 				time.Sleep(3 * time.Second)
-				frame = []byte("\x00\x00\x08\x06\x00\x00\x00\x00\x00amble...") // PING (section 6.7)
+				frame = []byte("\x00\x00\x08\x06\x00\x00\x00\x00\x00amble...") // PING frame (section 6.7)
 			}
 		})
 		r := n.rig(t, Config{RootCAs: trust})

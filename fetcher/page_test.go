@@ -80,7 +80,7 @@ func TestBuffersHaveTheSizeOfTheirClass(t *testing.T) {
 		}
 		b.put(p)
 	}
-	b.put(make([]byte, 3, 20_000)) // not from get: ignored
+	b.put(make([]byte, 3, 20_000)) // a buffer that is not from get is ignored
 	if p := b.get(17_000); cap(p) < 17_000 {
 		t.Error(cap(p))
 	}

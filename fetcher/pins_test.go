@@ -61,7 +61,7 @@ func TestNamedHostIsPinnedToItsFirstLookup(t *testing.T) {
 	}
 }
 
-// A failed look-up, or one that finds no such name, does not count as the first.
+// A failed look-up, or one that finds no such name, does not count as the first look-up.
 func TestFailedLookupPinsNothing(t *testing.T) {
 	failures := []error{&net.DNSError{IsTimeout: true}, &net.DNSError{IsNotFound: true}}
 	z := &zone{answer: func(string) ([]netip.Addr, error) {
@@ -131,7 +131,7 @@ func TestFetchHoldsToThePin(t *testing.T) {
 				}{
 					{"http://named.test/", "10.0.0.1", true},
 					{"http://named.test/", "10.0.0.2", false},
-					{"http://other.test/", "10.0.0.1", false}, // pinned for another name
+					{"http://other.test/", "10.0.0.1", false}, // the address is pinned for another name
 					{"http://10.0.0.9/", "10.0.0.9", true},
 					{"http://10.0.0.9/", "10.0.0.1", false},
 				} {

@@ -17,7 +17,7 @@ var pipeAddr = netip.MustParseAddr("93.184.215.14")
 // pipes is an in-memory network for one synctest bubble: talk serves every connection.
 type pipes struct {
 	talk  func(net.Conn)
-	delay time.Duration // of connecting
+	delay time.Duration // time to connect
 
 	served sync.WaitGroup
 

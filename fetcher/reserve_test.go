@@ -21,7 +21,7 @@ func sending(n int) func(net.Conn) {
 	}
 }
 
-// A body reserves memory as it grows; a small one reserves none.
+// A body reserves memory as it grows; a small body reserves none.
 func TestBodiesReserveWhatTheyTake(t *testing.T) {
 	for size, want := range map[int]int{1000: 0, knownBuffer - 1: 0, 300_000: 512<<10 - knownBuffer, 5 << 20: 5<<20 + 1 - knownBuffer} {
 		reserved := 0

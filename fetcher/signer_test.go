@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// stamp is a Signer that stamps requests once a site has asked for it.
+// stamp is a Signer that adds a Signature field to requests once a site has requested signatures.
 type stamp struct {
 	wanted  bool
 	answers []int

@@ -60,7 +60,7 @@ func TestGzipOfAnyLength(t *testing.T) {
 
 // TestReadAhead checks that bytes read ahead but not yet decoded do not count for the compression ratio.
 func TestReadAhead(t *testing.T) {
-	body := encode(t, make([]byte, 8<<20), "gzip") // 8 KB
+	body := encode(t, make([]byte, 8<<20), "gzip") // 8 KB when compressed
 	src := &source{ctx: context.Background(), body: bytes.NewReader(body)}
 	d, err := (&codecs{window: defaultMaxWindow}).open(src, []string{"gzip"}, 1<<20, hints{max: 2})
 	if err != nil {

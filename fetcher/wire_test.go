@@ -46,7 +46,7 @@ func TestNoRequestIsRepeated_ReusedConnectionClosesUnanswered(t *testing.T) {
 	}
 }
 
-// The same holds for HTTP/2, where a server may refuse a stream or send GOAWAY.
+// No request is repeated over HTTP/2 either, where a server may refuse a stream or send GOAWAY.
 func TestNoRequestIsRepeated_HTTP2(t *testing.T) {
 	var requests atomic.Int32
 	s, c := serveTLS(t, true, func(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +83,7 @@ func TestClosedIdleConnectionIsReplaced(t *testing.T) {
 	})
 }
 
-// The same holds if the closure is noticed only when the request is written.
+// A connection is also replaced if its closure is noticed only when the request is written.
 func TestConnectionThatDiesBeforeTheFirstByteIsReplaced(t *testing.T) {
 	var conns atomic.Int32
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") })
@@ -99,7 +99,7 @@ func TestConnectionThatDiesBeforeTheFirstByteIsReplaced(t *testing.T) {
 	}
 }
 
-// After Begin has refused, nothing may be written to the connection, even if net/http tries to: it would be sent
+// After Begin has refused, nothing may be written to the connection, even if net/http tries to: the request would be sent
 // without a Begin.
 func TestNothingIsWrittenAfterARefusedBegin(t *testing.T) {
 	for _, h1 := range []bool{true, false} {
@@ -285,7 +285,7 @@ type loggedConn struct {
 
 func (c *loggedConn) Write(p []byte) (int, error) { c.log.add('w'); return c.Conn.Write(p) }
 
-// If a name has two addresses, the pinned one is dialled, and the idle connection to the other is ignored.
+// If a name has two addresses, the pinned one is dialled, and the idle connection to the other address is ignored.
 func TestPinnedAddressIsTheOneConnectedTo(t *testing.T) {
 	l1, l2 := listenBoth(t)
 	var hits [2]atomic.Int32
@@ -359,7 +359,7 @@ func TestSurplusNeverFeedsTheNextRequest(t *testing.T) {
 	}
 }
 
-// A connection is not reused after a truncated body, whoever truncated it.
+// A connection is not reused after a truncated body, whether the server or the fetcher truncated it.
 func TestCutAnswerEndsItsConnection(t *testing.T) {
 	var conns atomic.Int32
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// BenchmarkNextHost picks the next of a million hosts and puts it back with a ready time among the others', without
-// touching its URLs.
+// BenchmarkNextHost picks the next of a million hosts and puts it back with a random ready time between those of the other
+// hosts. It touches no URLs.
 func BenchmarkNextHost(b *testing.B) {
 	const hosts = 1_000_000
 	m := NewMemory(MemoryConfig{})

@@ -26,8 +26,8 @@ func TestMemoryConforms(t *testing.T) {
 	frontiertest.Run(t, open(2*time.Minute), frontiertest.Options{Virtual: true, ClaimTimeout: 2 * time.Minute, Slots: 3})
 }
 
-// TestMemoryServesTheBestFirst runs the conformance suite in order of priority: the store serves the best of the hosts
-// that are due, or due within its patience.
+// TestMemoryServesTheBestFirst runs the conformance suite with BestFirst: the store serves the best URL of the hosts that
+// are due, or due within Patience.
 func TestMemoryServesTheBestFirst(t *testing.T) {
 	for _, patience := range []time.Duration{0, 10 * time.Second} {
 		open := func(*testing.T) frontier.Frontier {

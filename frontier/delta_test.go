@@ -34,7 +34,7 @@ func TestSimilarLongURLsTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// FuzzDelta checks that a delta restores its record, and is never much larger than it.
+// FuzzDelta checks that a delta restores its record, and is never much larger than the record.
 func FuzzDelta(f *testing.F) {
 	f.Add([]byte("/section/1/article.html"), []byte("/section/2/article.html"))
 	f.Add([]byte("m"), []byte("x"))

@@ -14,14 +14,14 @@ func TestQuotaPerHost(t *testing.T) {
 	add(t, m, 3, a[:5]...)
 	add(t, m, 2, requests(t, "http://b.test/%d", 0, 2)...)
 	rejected(t, m, 2)
-	add(t, m, 0, a[:5]...) // the same two are rejected again and counted once
+	add(t, m, 0, a[:5]...) // the same two URLs are rejected again, and counted once
 	rejected(t, m, 2)
-	serve(t, m, a[5]) // makes room for one, which its own link takes
+	serve(t, m, a[5]) // the finished page makes room for one URL, which is its own link
 	rejected(t, m, 2)
 	add(t, m, 0, a[3])
 	serve(t, m)
 	serve(t, m)
-	add(t, m, 1, a[3]) // there is room again, so it is no longer rejected
+	add(t, m, 1, a[3]) // there is room again, so the URL is no longer rejected
 	rejected(t, m, 1)
 	if n := m.HostPending(a[3].URL.Host()); n != 3 {
 		t.Fatalf("%d URLs are pending, want 3", n)
@@ -36,7 +36,7 @@ func TestQuotaInAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add(t, m, 0, requests(t, "http://h%d.test/", 4, 5)...) // a claimed URL is pending
+	add(t, m, 0, requests(t, "http://h%d.test/", 4, 5)...) // a claimed URL still counts as pending, so there is no room
 	again := frontier.Settlement{Again: &frontier.Again{}}
 	if err := m.Settle(t.Context(), c, again); err != nil { // a claimed URL returns even to a full queue
 		t.Fatal(err)
@@ -95,6 +95,6 @@ func TestRejectedAreBounded(t *testing.T) {
 	add(t, m, 0, rs[0]) // an early URL is still remembered, and not counted again
 	rejected(t, m, 1_099_999)
 	n = 1_099_999
-	add(t, m, 0, rs[0]) // the last URL was forgotten
+	add(t, m, 0, rs[0]) // the last URL was forgotten, and is counted again
 	rejected(t, m, 1_100_000)
 }

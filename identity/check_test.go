@@ -368,7 +368,7 @@ func TestCheckOfAnOlderSignatureAgent(t *testing.T) {
 	}
 }
 
-// Runs over TLS with a net/http server that applies _headers.
+// TestCheckOverTLS checks an identity over TLS with a net/http server that applies the file _headers.
 func TestCheckOverTLS(t *testing.T) {
 	var from Get
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -547,7 +547,7 @@ func TestSecretsInAPublicFolder(t *testing.T) {
 	}
 }
 
-// Serves the folder as a host does that does not support _headers.
+// TestFolderWithoutHeaders serves the folder like a web host that does not support the file _headers.
 func TestFolderWithoutHeaders(t *testing.T) {
 	f := mustInit(t, testProfile())
 	if err := os.Remove(filepath.Join(f.PublicDir(), headersName)); err != nil {

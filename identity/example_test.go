@@ -63,7 +63,7 @@ func ExamplePolicy() {
 	policy := identity.NewPolicy(identity.Challenged, signer)
 	site := identity.Verifier{
 		Nonces: identity.NewNonces(1000),
-		Keys: func(agent, id string) (identity.PublicKey, error) { // a site fetches them from agent and caches them
+		Keys: func(agent, id string) (identity.PublicKey, error) { // a site fetches the keys from agent and caches them
 			if id != key.ID() {
 				return identity.PublicKey{}, errors.New("not in the directory")
 			}
@@ -104,7 +104,7 @@ func ExampleSignHead() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	trusted, err := identity.ParseDirectory([]byte(`{"keys":[]}`)) // as fetched
+	trusted, err := identity.ParseDirectory([]byte(`{"keys":[]}`)) // the directory as fetched
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -160,7 +160,7 @@ func TestRotation(t *testing.T) {
 	for _, c := range []struct {
 		at     time.Duration
 		signs  string
-		listed []string // after publishing
+		listed []string // keys in the directory after publishing
 		status []KeyStatus
 	}{
 		{0, first, []string{first, second}, []KeyStatus{statusSigns, statusWaits}},

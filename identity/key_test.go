@@ -120,7 +120,7 @@ func TestKeyFilesThatAreNone(t *testing.T) {
 	}
 }
 
-// openssl writes files in this form.
+// openssl writes private keys in this form.
 func TestKeyOfOpenSSL(t *testing.T) {
 	k, err := parseKey([]byte("-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF\n-----END PRIVATE KEY-----\n"))
 	if err != nil || k.ID() != vectorKeyID {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// get implements Get over loopback.
+// get is a Get that connects to loopback.
 func (l *loopback) get(ctx context.Context, at string) (*Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
@@ -38,7 +38,7 @@ func (l *loopback) get(ctx context.Context, at string) (*Response, error) {
 	return &Response{resp.StatusCode, resp.Header, body}, err
 }
 
-// nginx serves root over TLS on a listener that was opened before it starts.
+// nginx serves root over TLS on a listener that was opened before nginx starts.
 func (l *loopback) nginx(t testing.TB, root, include string, ln net.Listener) {
 	t.Helper()
 	nginx, err := exec.LookPath("nginx")
@@ -202,7 +202,7 @@ func TestCheckNamesThreeDefectsThatNginxServes(t *testing.T) {
 	}
 }
 
-// Without that configuration, nginx serves the folder like any other. Each resulting defect is reported.
+// Without the configuration that this package writes, nginx serves the folder like any other. Each resulting defect is reported.
 func TestNginxWithoutConfiguration(t *testing.T) {
 	l := newLoopback(t)
 	r := l.check(t, servedByNginx(t, l, false, nil))

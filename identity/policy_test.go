@@ -15,7 +15,7 @@ const (
 	nonceChallenge = `sig1=("@authority" "signature-agent";key="sig1");nonce="%d";tag="web-bot-auth"`
 )
 
-// answer returns a response to m, signed as in s.
+// answer returns an Answer to the request m, which has the signature s.
 func answer(m Message, s Signed, again bool, status int, challenge string) Answer {
 	h := http.Header{"Date": {start.Format(http.TimeFormat)}}
 	if challenge != "" {
@@ -149,7 +149,7 @@ func TestNonceIsUsedOnce(t *testing.T) {
 	if s == (Signed{}) || strings.Contains(s.Input, `nonce="7"`) {
 		t.Error(s.Input)
 	}
-	// If a site requires its own nonce for each request, each signed request is repeated once with it.
+	// If a site requires its own nonce for each request, each signed request is repeated once with the new nonce.
 	v := p.Answer(answer(m, s, false, 401, fmt.Sprintf(nonceChallenge, 8)))
 	if !v.Again {
 		t.Errorf("%+v", v)
@@ -159,7 +159,7 @@ func TestNonceIsUsedOnce(t *testing.T) {
 	}
 }
 
-// Additional components give a different signature.
+// If a site requires more components, the request is repeated once, with a signature that covers them.
 func TestChallengeForMoreComponents(t *testing.T) {
 	p := newPolicy(t, Always)
 	m := get("site.test", "/a?b")
@@ -175,7 +175,7 @@ func TestChallengeForMoreComponents(t *testing.T) {
 	}
 }
 
-// A different label or key also gives a different signature.
+// If a site requires another label or key, the request is also repeated.
 func TestChallengeForAnotherLabel(t *testing.T) {
 	p := newPolicy(t, Always)
 	m := get("site.test", "/a")
@@ -283,7 +283,7 @@ func TestPolicyIsBounded(t *testing.T) {
 	for i := range maxOrigins + 100 {
 		p.Answer(answer(get(fmt.Sprintf("h%d.test", i), "/"), Signed{}, false, 403, plainChallenge))
 		if i%7 == 0 {
-			mustSign(t, p, get("h0.test", "/")) // in use
+			mustSign(t, p, get("h0.test", "/")) // h0.test stays in use
 		}
 	}
 	if len(p.origins) != maxOrigins || p.recent.Len() != maxOrigins {

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// requests returns Requests that sign with a new key, and their notes.
+// requests returns a Requests that signs with a new key, and the notes that it writes.
 func requests(t *testing.T, mode Mode) (*Requests, *[]string) {
 	t.Helper()
 	k, err := NewKey()

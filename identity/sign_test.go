@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Compares the complete header fields as sent.
+// TestSignedRequest compares the complete header fields as sent.
 func TestSignedRequest(t *testing.T) {
 	k := mustKey(t)
 	sig, err := mustSigner(t, k).Sign(get("site.test", "/a?b"), Challenge{}, start)
@@ -52,7 +52,7 @@ func TestNoTwoSignaturesHaveOneNonce(t *testing.T) {
 	}
 }
 
-// The target of a redirect gets its own signature, with nothing left of the first one.
+// The target of a redirect gets its own signature, with nothing left of the first signature.
 func TestEachHopHasItsOwnSignature(t *testing.T) {
 	k := mustKey(t)
 	s, v := mustSigner(t, k), Verifier{Keys: keysOf(k)}
@@ -122,7 +122,7 @@ func TestInvalidAgents(t *testing.T) {
 		"https://lab.university.edu/" + strings.Repeat("x", 300),
 	} {
 		s, err := NewSigner(agent, k)
-		if err == nil && agent == `https://lab.university.edu/"` { // may stand in a URL; is quoted in the field
+		if err == nil && agent == `https://lab.university.edu/"` { // a quote may stand in a URL, and is escaped in the field
 			if sig, err := s.Sign(get("site.test", "/"), Challenge{}, start); err != nil || sig.Agent != `sig1="https://lab.university.edu/\""` {
 				t.Errorf("%+v %v", sig, err)
 			}

@@ -134,7 +134,7 @@ func TestVectorDirectory(t *testing.T) {
 	}
 }
 
-// RFC 9421 appendix B.2.6.
+// TestVectorRFC9421Ed25519 checks the vector in RFC 9421 appendix B.2.6.
 func TestVectorRFC9421Ed25519(t *testing.T) {
 	const (
 		input     = `sig-b26=("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473;keyid="test-key-ed25519"`
@@ -159,7 +159,7 @@ func TestVectorRFC9421Ed25519(t *testing.T) {
 	}
 }
 
-// RFC 9421 sections 2.1 and 2.2.
+// TestComponents follows RFC 9421 sections 2.1 and 2.2.
 func TestComponents(t *testing.T) {
 	m := &Message{Method: "POST", Scheme: "https", Authority: "WWW.Example.com:443", Target: "/path?param=value", Header: http.Header{
 		"X-Ows-Header": {"  Leading and trailing whitespace.\t"}, "Cache-Control": {"max-age=60", "   must-revalidate"},
@@ -169,7 +169,7 @@ func TestComponents(t *testing.T) {
 	for _, c := range []struct {
 		m    *Message
 		id   string
-		want string // "!": an error
+		want string // "!" means an error
 	}{
 		{m, `"@method"`, "POST"},
 		{m, `"@target-uri"`, "https://www.example.com/path?param=value"},

@@ -170,7 +170,7 @@ func TestVerifyRefusesReplays(t *testing.T) {
 	v := Verifier{Keys: keysOf(k), Nonces: NewNonces(10)}
 	forged := signed(m, sig)
 	forged.Target = "/b"
-	wantReason(t, reasonSignature, second(v.Verify(forged, start))) // must not count as used
+	wantReason(t, reasonSignature, second(v.Verify(forged, start))) // the nonce must not count as used
 	if _, err := v.Verify(signed(m, sig), start); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestVerifyRefusesReplays(t *testing.T) {
 	wantReason(t, reasonReplayed, second(v.Verify(signed(m, sig), start.Add(signatureLifetime+29*time.Second))))
 }
 
-// If a signature covers several agents, the one with its own label counts. Without such a label, none does.
+// If a signature covers several agents, the agent with the signature's own label counts. Without such a label, no agent counts.
 func TestVerifyAttributesToTheAgentOfTheLabel(t *testing.T) {
 	k := mustKey(t)
 	for label, want := range map[string]Reason{"b": "", "c": reasonNotCovered} {
@@ -264,10 +264,10 @@ func TestNoncesAreBounded(t *testing.T) {
 		{"a", 1 * time.Minute, 0, true},
 		{"b", 2 * time.Minute, 0, true},
 		{"c", 3 * time.Minute, 0, true},
-		{"d", 3 * time.Minute, 0, false}, // full
-		{"a", 3 * time.Minute, 0, false}, // used
+		{"d", 3 * time.Minute, 0, false}, // the memory for nonces is full
+		{"a", 3 * time.Minute, 0, false}, // already used
 		{"d", 3 * time.Minute, time.Minute, true},
-		{"e", 3 * time.Minute, time.Minute, false}, // full again
+		{"e", 3 * time.Minute, time.Minute, false}, // the memory is full again
 		{"b", 3 * time.Minute, time.Minute, false}, // used, and not expired
 		{"e", 3 * time.Minute, 2 * time.Minute, true},
 		{"", time.Minute, 5 * time.Minute, false},

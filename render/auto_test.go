@@ -71,9 +71,9 @@ func TestGains(t *testing.T) {
 		}
 	}
 	useless(4)
-	g.Note("a:80", 0, 1000, 1050) // 5 % more text
+	g.Note("a:80", 0, 1000, 1050) // useful: 5 % more text
 	useless(4)
-	g.Note("a:80", 1, 1000, 0) // a link
+	g.Note("a:80", 1, 1000, 0) // useful: a new link
 	useless(4)
 	if g.Skip("a:80") {
 		t.Error("skipped after four")

@@ -127,7 +127,7 @@ func TestOnceForAllPages(t *testing.T) {
 	}
 }
 
-// A page can be resumed after any step, from what was committed then, with the same result.
+// A page can be resumed after any step, from the records committed by then, with the same result.
 func TestKilledAtEveryStep(t *testing.T) {
 	document := `<body><script src=/app.js></script><script src=/second.js></script></body>`
 	web := map[string]string{
@@ -149,7 +149,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	}
 }
 
-// interrupted renders a page, and at one step forgets everything that is not committed. It returns how many steps there were.
+// interrupted renders a page, and at one step forgets everything that is not committed. It returns the numbers of steps and requests.
 func interrupted(t *testing.T, document string, web map[string]string, kill int) (res *render.Result, steps, requests int) {
 	t.Helper()
 	const key = render.PrefixPage + "p"
@@ -232,7 +232,7 @@ func TestFatesInOrder(t *testing.T) {
 	}
 }
 
-// The processor time of a page includes all its rounds, also those of an earlier process.
+// The processor time of a page includes all its rounds, even those in an earlier process.
 func TestRoundsShareProcessorTime(t *testing.T) {
 	x, p := &index{values: map[string][]byte{}}, render.Policy{MaxProcessor: 5 * time.Second}
 	s, err := render.OpenStore(t.TempDir(), x)

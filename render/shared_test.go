@@ -69,7 +69,7 @@ func TestSharedStore(t *testing.T) {
 	}
 }
 
-// TestReserve checks how much room pages in progress get in a store, whichever crawl they belong to.
+// TestReserve checks that the pages in progress reserve at most 64 MiB of a store together.
 func TestReserve(t *testing.T) {
 	s := render.NewStore(0)
 	if !s.Reserve(64<<20) || s.Reserve(1) {

@@ -188,7 +188,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// A resource that a page uses is not evicted, even if another page had it first.
+// A resource that a page uses is not evicted, even if another page requested it first.
 func TestUsedResourcesAreNotEvicted(t *testing.T) {
 	s := render.NewStore(20_000)
 	a, b := begin(t, s, "http://a.test/1"), begin(t, s, "http://a.test/2")
@@ -224,7 +224,7 @@ func TestUsedResourcesAreNotEvicted(t *testing.T) {
 	}
 }
 
-// After a restart, resources that were committed with the frontier are there, and others are gone together with their files.
+// After a restart, resources that were committed with the frontier still exist; others are gone, and so are their files.
 func TestRestart(t *testing.T) {
 	dir, x := filepath.Join(t.TempDir(), "resources"), &index{values: map[string][]byte{}}
 	open := func() *render.Store {
@@ -257,7 +257,7 @@ func TestRestart(t *testing.T) {
 		t.Errorf("%d records after a no-store answer: want the page's, %v", len(records), err)
 	}
 	wants(t, r, second, noon)
-	r.Answered(second, answer("two"), noon) // not committed
+	r.Answered(second, answer("two"), noon) // this answer is not committed
 
 	s = open()
 	r, err = render.Resume(&render.Policy{}, s, x.values[render.PrefixPage+"a"], noon)
@@ -350,7 +350,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Opening a store in a directory with other files does not touch them.
+// Opening a store in a directory with other files does not touch these files.
 func TestOnlyOwnFilesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	keep := []string{"notes.txt", "ab/notes.txt", "abcd/" + strings.Repeat("ab", 32), strings.Repeat("cd", 32)}

@@ -38,7 +38,7 @@ func (c committed) commit(t *testing.T, records []Record, err error) {
 	}
 }
 
-// waiting returns a page that waits for an answer reserved for it, and receives it.
+// waiting returns a page that waited for a URL and then received an answer that is reserved for this page.
 func waiting(t *testing.T, s *Store, url, answer string, at time.Time) *Rendering {
 	t.Helper()
 	u, err := weburl.Parse(url)
@@ -76,7 +76,7 @@ func TestSweep(t *testing.T) {
 	if records, err = kept.Records(PrefixPage+"1", now.Add(time.Hour)); len(records) > 0 || err != nil {
 		t.Errorf("nothing has changed, and there are %d records, %v", len(records), err)
 	}
-	kept.End("") // now only its Record needs it
+	kept.End("") // now only the committed record of kept needs its resource
 	ended.End("")
 	if err := s.Sweep(); err != nil || count() != 6 {
 		t.Errorf("%d files, %v: it is too early", count(), err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// question is a line of a verdicts section.
+// question represents a line in the verdicts section of a test file: a robot, a path, and the expected verdict.
 type question struct {
 	agent, path string
 	allowed     bool

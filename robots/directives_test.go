@@ -114,7 +114,7 @@ func TestUnavailableAfter(t *testing.T) {
 
 // TestDirectivesOf1996 checks the table of the 1996 workshop and its rules for conflicts.
 func TestDirectivesOf1996(t *testing.T) {
-	for content, want := range map[string][2]bool{ // indexed, followed
+	for content, want := range map[string][2]bool{ // values: may the page be indexed, may its links be followed
 		"":                      {true, true},
 		"ALL":                   {true, true},
 		"INDEX, FOLLOW":         {true, true},

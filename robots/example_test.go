@@ -50,7 +50,7 @@ func ExampleExplain() {
 func ExampleGroup_CrawlDelay() {
 	rules := robots.Parse([]byte(file))
 	fmt.Println(rules.For("OtherBot").CrawlDelay())
-	fmt.Println(rules.For("ExampleBot").CrawlDelay()) // not inherited
+	fmt.Println(rules.For("ExampleBot").CrawlDelay()) // a named group does not inherit the delay
 	// Output:
 	// 2s true
 	// 0s false

@@ -137,7 +137,7 @@ func explainDifference(t *testing.T, body, agent, path string) quirk {
 	return fewest(body, agent, path, theirs)
 }
 
-// fewest returns a single quirk that explains the answer, or else a minimal set of them.
+// fewest returns a single quirk that explains the answer, or else a minimal set of quirks.
 func fewest(body, agent, path string, theirs answer) quirk {
 	for q := quirk(1); q < qEnd; q <<= 1 {
 		if model(q, body, agent, path) == theirs {
@@ -159,11 +159,11 @@ type modelRule struct {
 	raw   string
 }
 
-// modelGroup is a group of rules, or one that temoto overlooks.
+// modelGroup is a group of rules, which temoto may overlook.
 type modelGroup struct {
 	agents []string
 	rules  []modelRule
-	kept   bool // temoto knows the group
+	kept   bool // false if temoto overlooks the group
 }
 
 // model returns the verdict of RFC 9309 with this package's extensions and the given quirks.

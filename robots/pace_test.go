@@ -126,7 +126,7 @@ func TestVisitTime(t *testing.T) {
 	}
 }
 
-// TestFileWideLines checks that such lines belong to no group and do not end one.
+// TestFileWideLines checks that Sitemap, Host and Clean-param lines belong to no group and do not end one.
 func TestFileWideLines(t *testing.T) {
 	r := Parse([]byte("Sitemap: https://h.example/a.xml\nUser-agent: a\nSitemap: /b.xml\nSITEMAP:https://h.example/c.xml?x=y:z # last\nSitemap:\nHost:\nHost: www.h.example\nHost: other\n" +
 		"Clean-param: sid&ref /shop/*.php\nClean-param: utm\nClean-param: &&a /x\nClean-param:\n"))

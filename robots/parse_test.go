@@ -30,14 +30,14 @@ func TestByteOrderMark(t *testing.T) {
 	if v.Allowed || v.GroupLine != 1 {
 		t.Errorf("%+v", v)
 	}
-	// At the beginning of a later line, where two files were concatenated, it counts as white space.
+	// At the beginning of a later line, where two files were concatenated, a byte order mark counts as white space.
 	if v := Parse([]byte("User-agent: *\n\ufeffDisallow: /")).For("x").Test("/"); v.Allowed {
 		t.Errorf("%+v", v)
 	}
 }
 
-// TestControlBytes checks that control bytes around a field or value are ignored. Inside of them they are ordinary
-// bytes.
+// TestControlBytes checks that control bytes around a field or value are ignored. Inside a field or value, they are
+// ordinary bytes.
 func TestControlBytes(t *testing.T) {
 	g := Parse([]byte("\x00User-agent\x01: \x02*\x00\n\x00Disallow:\x00 /a\x00\nDisallow: /b\x00c\nDis\x00allow: /d\nDisallow:\u00a0/e\u200b\n")).For("x")
 	for path, line := range map[string]int{"/a": 2, "/b%00c": 3, "/b\x00c": 3, "/b": 0, "/d": 0, "/e": 5} {
@@ -57,7 +57,7 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// TestBlanksRoundTheColon (RFC 9309 section 2.2: *WS ":" *WS).
+// TestBlanksRoundTheColon covers spaces and tabs around the colon (RFC 9309 section 2.2: *WS ":" *WS).
 func TestBlanksRoundTheColon(t *testing.T) {
 	g := Parse([]byte(" \tUser-agent \t:\t * \t\n\tDisallow\t:/a \t\nDisallow: \t /b\n")).For("x")
 	for path, line := range map[string]int{"/a": 2, "/b": 3} {
@@ -92,7 +92,7 @@ func TestSizeLimit(t *testing.T) {
 	if !r.In(Draft1997).Truncated() {
 		t.Error("In lost the truncation")
 	}
-	// A reader that itself stops at the limit returns a truncated file and does not report it.
+	// A caller that itself stops reading at the limit passes a truncated file, and Parse cannot report that.
 	if v := Parse(body[:MaxSize]).For("x").Test("/x"); !v.Allowed {
 		t.Errorf("a cut line was used: %+v", v)
 	}
@@ -125,7 +125,7 @@ func TestBodyIsCopied(t *testing.T) {
 	}
 }
 
-// TestLongLines: a line may be as long as the file.
+// TestLongLines checks that a line may be as long as the file.
 func TestLongLines(t *testing.T) {
 	long := "/" + strings.Repeat("a", 300_000)
 	g := Parse([]byte("User-agent: *\nDisallow: " + long + "\n")).For("x")
@@ -163,7 +163,7 @@ func TestMisspellings(t *testing.T) {
 	}
 }
 
-// TestOrigin checks that a Disallow with a URL of another host does not apply to this one.
+// TestOrigin checks that a Disallow with a URL of another host does not apply to this host.
 func TestOrigin(t *testing.T) {
 	body := []byte("User-agent: *\nDisallow: http://Shop.example/a\nDisallow: https://other.example/b\nDisallow: http://shop.example:8080/c\nDisallow: http://shop.example:80/d\nDisallow: http://shop.example*e$\n")
 	g := Parse(body, WithOrigin("https://SHOP.example")).For("x")
@@ -204,7 +204,7 @@ func TestProductToken(t *testing.T) {
 	}
 }
 
-// TestCanonicalForms (RFC 3986 section 6.2.2, RFC 9309 section 2.2.2).
+// TestCanonicalForms covers RFC 3986 section 6.2.2 and RFC 9309 section 2.2.2.
 func TestCanonicalForms(t *testing.T) {
 	for in, want := range map[string]string{
 		"/plain/path?q=1&r=[x]": "/plain/path?q=1&r=[x]",
@@ -239,7 +239,7 @@ func TestCollapse(t *testing.T) {
 	}
 }
 
-// TestPathForms covers the other forms of a path that Test accepts.
+// TestPathForms checks that Test accepts paths without the leading slash, and with a fragment.
 func TestPathForms(t *testing.T) {
 	g := Parse([]byte("User-agent: *\nDisallow: /$\nDisallow: /?a\nDisallow: /b")).For("x")
 	for path, line := range map[string]int{"": 2, "/": 2, "#x": 2, "?a": 3, "b": 4, "/b#c": 4} {
@@ -284,7 +284,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// TestHostileFilesEnd would run for years if the time were more than linear in rules times path length.
+// TestHostileFilesEnd would run for years if the time grew faster than the number of rules times the length of the path.
 func TestHostileFilesEnd(t *testing.T) {
 	long := "/" + strings.Repeat("a", 8000)
 	for name, body := range map[string]string{

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A slow but simple parser of the five dialects, as a reference for the package. It shares no code with it: it splits
-// lines after replacing line ends, tries rules one by one, and matches patterns byte by byte with a table.
+// A slow but simple parser of the five dialects, with which the tests compare the package. It shares no code with the
+// package: it splits lines after replacing line ends, tries rules one by one, and matches patterns byte by byte with a table.
 
 type refRule struct {
 	allow   bool
@@ -33,7 +33,7 @@ func refTrim(s string) string {
 	})
 }
 
-// refLine returns the field and the value of a line; field is "" for fields other than these three.
+// refLine returns the field and the value of a line; field is "" for fields other than User-agent, Allow and Disallow.
 func refLine(text string) (field, value string) {
 	known := func(s string) bool { return s == "user-agent" || s == "allow" || s == "disallow" }
 	if before, after, ok := strings.Cut(text, ":"); ok && known(refLower(refTrim(before))) {
@@ -92,7 +92,7 @@ func refRecords(d Dialect, body string) (recs []refRecord) {
 	return recs
 }
 
-// refRules returns the rules in one line.
+// refRules returns the rules on one line.
 func refRules(d Dialect, allow bool, value string, line int) (out []refRule) {
 	if value == "" {
 		if d == Draft1997 && allow {

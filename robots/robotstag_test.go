@@ -11,7 +11,7 @@ import (
 func TestRobotsTag(t *testing.T) {
 	for _, c := range []struct {
 		legacy, value string
-		want          string // NoIndex NoFollow Terms
+		want          string // NoIndex, NoFollow and Terms
 	}{
 		{"", "noindex, nofollow", "true true [noindex nofollow]"},
 		{"", "*;noindex, Bot;nofollow", "true true [noindex nofollow]"},

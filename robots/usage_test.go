@@ -34,7 +34,7 @@ func TestContentUsage(t *testing.T) {
 		// equal paths: disallow wins
 		{"User-agent: *\nContent-Usage: /a train-ai=y\nContent-Usage: /a train-ai=n\nContent-Usage: /%61 search=y\n", "x", "/a", "train-ai", Disallowed},
 		{"User-agent: *\nContent-Usage: /a train-ai=n\nContent-Usage: /%61 search=y\n", "x", "/a", "search", Allowed},
-		// paths are matched like those of rules
+		// paths are matched like the paths of rules
 		{"User-agent: *\nContent-Usage: /*.jpg$ train-ai=n\n", "x", "/a.jpg", "train-ai", Disallowed},
 		{"User-agent: *\nContent-Usage: /*.jpg$ train-ai=n\n", "x", "/a.jpg?b", "train-ai", Unsaid},
 		// a dictionary of y and n: other values are ignored, a syntax error voids all, and the last of a repeated key counts
@@ -45,9 +45,9 @@ func TestContentUsage(t *testing.T) {
 		{"User-agent: *\nContent-Usage: / train-ai=y, train-ai, search=n, search=\"n\"\n", "x", "/a", "search", Unsaid},
 		{"User-agent: *\nContent-Usage: / train-ai;allow=n, train-ai=y\n", "x", "/a", "train-ai", Allowed},
 		{"User-agent: *\nContent-Usage: / train-ai=n;exceptions=(\"a\" \"b\") # hm\n", "x", "/a", "train-ai", Unsaid},
-		// before any group it applies to nobody
+		// a line before any group applies to nobody
 		{"Content-Usage: / train-ai=n\nUser-agent: *\n", "x", "/a", "train-ai", Unsaid},
-		// it does not end the list of user agents of its group
+		// a Content-Usage line does not end the list of user agents of its group
 		{"User-agent: a\nContent-Usage: / train-ai=n\nUser-agent: b\nDisallow: /\n", "b", "/a", "train-ai", Disallowed},
 	} {
 		u := PageUsage(Parse([]byte(c.file)).For(c.agent), c.path, nil, nil, Directives{})
@@ -77,7 +77,7 @@ func TestContentSignal(t *testing.T) {
 			}
 		}
 	}
-	// a line in a group does not replace the file-wide one, and a refusal wins
+	// a line in a group does not replace the line for the whole file, and a refusal wins
 	u := PageUsage(Parse([]byte("Content-Signal: ai-input=no\nUser-agent: *\nContent-Signal: ai-input=yes, search=yes\n")).For("x"), "/a", nil, nil, Directives{})
 	if u.For("ai-use") != Disallowed || u.For("search") != Allowed {
 		t.Errorf("%+v", u)
@@ -152,7 +152,7 @@ func TestUsageIsNoPermission(t *testing.T) {
 			t.Errorf("%s: %+v", path, with.Test(path))
 		}
 	}
-	// such a line does not end a list of user agents either
+	// a Content-Usage line does not end a list of user agents either
 	g := Parse([]byte("User-agent: a\nContent-Usage: / train-ai=n\nUser-agent: b\nDisallow: /\n")).For("a")
 	if g.Test("/").Allowed {
 		t.Error("the group ended")

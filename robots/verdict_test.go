@@ -79,7 +79,7 @@ func TestFirstNameCounts(t *testing.T) {
 	}
 }
 
-// TestRunnerUpIsTheStrongestOfTheOtherKind compares literal rules and wildcards alike.
+// TestRunnerUpIsTheStrongestOfTheOtherKind checks that wildcards and literal rules are compared alike.
 func TestRunnerUpIsTheStrongestOfTheOtherKind(t *testing.T) {
 	const file = "User-agent: *\nAllow: /\nAllow: /a\nAllow: /*b\nAllow: /zzz\nDisallow: /a/b/c\nDisallow: /a/\nDisallow: /*/c$\n"
 	g := Parse([]byte(file)).For("x")
@@ -88,7 +88,7 @@ func TestRunnerUpIsTheStrongestOfTheOtherKind(t *testing.T) {
 			t.Errorf("%s: line %d over %d, want %v", path, v.Line, v.RunnerUp.Line, want)
 		}
 	}
-	// In Draft1997 it is the first rule of the other kind.
+	// In Draft1997 the runner-up is the first rule of the other kind.
 	v := Parse([]byte("User-agent: *\nDisallow: /a\nDisallow: /\nAllow: /a/b\nAllow: /a\n"), WithDialect(Draft1997)).For("x").Test("/a/b")
 	if v.Line != 2 || v.RunnerUp.Line != 4 {
 		t.Errorf("%+v", v)
@@ -177,7 +177,7 @@ func TestStatusLints(t *testing.T) {
 	}
 }
 
-// TestFreshness: RFC 9111 section 4.2, within the day that RFC 9309 section 2.4 grants.
+// TestFreshness covers RFC 9111 section 4.2, and the limit of one day in RFC 9309 section 2.4.
 func TestFreshness(t *testing.T) {
 	now := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 	type h = map[string][]string

@@ -7,7 +7,7 @@ import (
 )
 
 // differences lists deviations of whatwg-url from the WHATWG URL Standard: want is the Standard's result, theirs that
-// of whatwg-url ("" for an error). If a case fails because theirs has changed, its workaround can be removed.
+// of whatwg-url ("" for an error). If a case fails because theirs has changed, the workaround for it can be removed.
 var differences = []struct{ rule, in, want, theirs string }{
 	{"1.3: ^ is in the path percent-encode set", "http://a/^", "http://a/%5E", "http://a/^"},
 	{"3.3: ASCII is taken whatever IDNA says", "http://xn--8i7caa/", "http://xn--8i7caa/", ""},

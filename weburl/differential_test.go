@@ -10,7 +10,7 @@ import (
 )
 
 // reference resolves ref with whatwg-url alone, which implements the Standard's state machine rune by rune. host is the
-// last text passed to its host parser.
+// last text that whatwg-url passed to its host parser.
 func reference(base URL, ref string) (u *whatwg.Url, host string, err error) {
 	p := whatwg.NewParser(
 		whatwg.WithPathPercentEncodeSet(whatwg.PathPercentEncodeSet.Set('^')), // see TestWhatwgURLDiffers
@@ -38,7 +38,7 @@ func checkReference(t rapid.TB, base URL, ref string) {
 		ok = refErr != nil || want.Scheme() != "http" && want.Scheme() != "https"
 	case reason == ReasonSyntax:
 		ok = refErr != nil
-	case refErr != nil: // rejected by this package only, by the reference only, or with another reason
+	case refErr != nil: // only the reference rejects ref, or this package rejects it for another reason
 	case reason == ReasonCredentials:
 		ok = want.Username() != "" || want.Password() != ""
 	default:
@@ -49,10 +49,10 @@ func checkReference(t rapid.TB, base URL, ref string) {
 	}
 }
 
-// whatwg-url wrongly takes these last labels for numbers.
+// whatwg-url wrongly takes last labels of these two forms for numbers.
 var (
 	signedNumber = regexp.MustCompile(`(^|\.)(0x?)?[+-][0-9a-f]*\.?$`)
-	longNumber   = regexp.MustCompile(`(^|\.)(0x?)?[+-]?[0-9a-f]{16,}[^.]*\.?$`) // beyond the range of strconv
+	longNumber   = regexp.MustCompile(`(^|\.)(0x?)?[+-]?[0-9a-f]{16,}[^.]*\.?$`) // numbers beyond the range of strconv
 )
 
 // differsByHost reports whether whatwg-url is known to deviate from the Standard for a host. TestWhatwgURLDiffers has a

@@ -35,7 +35,7 @@ func ExampleURL_Resolve() {
 	// https://example.com/docs/intro.html?v=1 <nil>
 }
 
-// The URL is requested as it was found; its key is that of the normal form.
+// String returns the URL as it was found. URLs with the same normal form have the same key.
 func ExampleURL_Normal() {
 	a, _ := weburl.Parse("http://example.com/%7euser/a%2fb?")
 	b, _ := weburl.Parse("http://example.com/~user/a%2Fb")

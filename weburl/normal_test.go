@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// normalCases lists spellings with their normal form. Different normal forms are different pages.
+// normalCases lists spellings with their normal form. URLs with different normal forms are different pages.
 var normalCases = []struct {
 	rule, normal string
 	spellings    []string
@@ -51,7 +51,7 @@ func TestNormal(t *testing.T) {
 	}
 }
 
-// checkNormal compares the fast ways to the normal form with purell.
+// checkNormal compares the fast implementations of the normal form with purell.
 func checkNormal(t rapid.TB, raw string) {
 	t.Helper()
 	u, err := Parse(raw)
@@ -75,8 +75,8 @@ func checkNormal(t rapid.TB, raw string) {
 	checkPurell(t, u)
 }
 
-// checkPurell compares with unmodified purell if its deviations make no difference: no escapes, and no query characters
-// that it does not escape.
+// checkPurell compares the normal form with that of unmodified purell, except for URLs in which purell deviates: those with
+// escapes, and those with query characters that purell does not escape.
 func checkPurell(t rapid.TB, u URL) {
 	t.Helper()
 	p, err := url.Parse(u.String())
@@ -88,7 +88,7 @@ func checkPurell(t rapid.TB, u URL) {
 	}
 }
 
-// TestNormalAgreesWithPurell checks that every way to the normal form gives the same result.
+// TestNormalAgreesWithPurell checks that all implementations of the normal form give the same result.
 func TestNormalAgreesWithPurell(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 30 {

@@ -102,7 +102,7 @@ func checkProfiles(t rapid.TB, raw string) {
 	}
 }
 
-// usualPieces are combined to paths and queries that Usual changes.
+// usualPieces are combined into paths and queries that Usual changes.
 var usualPieces = []string{
 	"/", "/", "?", "&", "&", "=", ";", "index", "default", ".html", ".php", ".", "..", "utm_", "gclid", "sid", "phpsessid",
 	"jsessionid", "=1", "=" + token, "a", "b", "%41", "%2F", "%", "%3b", "|", "~",

@@ -116,13 +116,13 @@ func TestViewOfTheBase(t *testing.T) {
 	}
 }
 
-// TestResolveAllocatesItsResultOnly applies to URLs up to 512 bytes.
+// TestResolveAllocatesItsResultOnly checks that resolving a URL of up to 512 bytes takes one allocation, for the result.
 func TestResolveAllocatesItsResultOnly(t *testing.T) {
 	base := mustParse(t, benchBase)
 	for _, ref := range benchLinks {
 		want := 1.0
 		if strings.HasPrefix(ref, "#") {
-			want = 0 // the base itself
+			want = 0 // the result is the base itself
 		}
 		if n := testing.AllocsPerRun(10, func() { _, _ = base.Resolve(ref) }); n != want {
 			t.Errorf("%q: %v allocations, want %v", ref, n, want)
@@ -145,7 +145,7 @@ func latin(dst []byte, text string) ([]byte, int) {
 	return dst, len(text)
 }
 
-// WHATWG URL Standard, sections 4.4 (query state) and 1.3 (percent-encode after encoding).
+// The rules are in the WHATWG URL Standard, sections 4.4 (query state) and 1.3 (percent-encode after encoding).
 func TestResolveInAnEncoding(t *testing.T) {
 	base := mustParse(t, "http://a.example/dir/page?b=%C3%A9")
 	for _, tt := range []struct{ ref, want string }{

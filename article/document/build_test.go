@@ -31,7 +31,7 @@ func (f *pdfFile) flate(dict, data string) string {
 func deflated(data string) string {
 	var b bytes.Buffer
 	w := zlib.NewWriter(&b)
-	_, _ = w.Write([]byte(data)) // to memory
+	_, _ = w.Write([]byte(data)) // a write to memory does not fail
 	_ = w.Close()
 	return b.String()
 }

@@ -83,7 +83,7 @@ func hostile(t *testing.T) map[string][]byte {
 	for i := range 9 {
 		forms += fmt.Sprintf(" /X%d %d 0 R", i, i+1)
 	}
-	for i := range 9 { // each draws each of the next
+	for i := range 9 { // each form draws all nine forms, itself included, nine times
 		f.stream("/Type /XObject /Subtype /Form /Resources "+forms+" >> >>", strings.Repeat("/X0 Do /X1 Do /X2 Do /X3 Do /X4 Do /X5 Do /X6 Do /X7 Do /X8 Do ", 9)+fmt.Sprint(i))
 	}
 	page = f.add("<< /Type /Page /Contents 1 0 R /Resources %s >> >> >>", forms)
@@ -108,13 +108,13 @@ func hostile(t *testing.T) map[string][]byte {
 	return files
 }
 
-// harmless are the files that end no process: they are read or refused.
+// harmless holds the names of the files that end no process: they are read or refused.
 var harmless = map[string]bool{
 	"arrays are deep": true, "page tree is a loop": true, "page tree of two loops": true, "parents are a loop": true, "count is huge": true, "numbers that are none": true,
 	"archive bomb": true, "forms in forms": true, "table is huge": true, "stream of objects is huge": true, "widths of the table are huge": true,
 }
 
-// TestHostileFiles reads files that are broken or malicious: each is read, refused or given up within its limits.
+// TestHostileFiles checks that broken and malicious files are read, refused or abandoned within the limits.
 func TestHostileFiles(t *testing.T) {
 	if long.Race {
 		t.Skip("the race detector needs more memory than the processes get")
@@ -124,7 +124,7 @@ func TestHostileFiles(t *testing.T) {
 		t.Fatalf("%d files", len(files))
 	}
 	r := isolated("read-document")
-	r.MaxTime = 20 * time.Second // and with the default memory: with less, a busy machine collects garbage too late
+	r.MaxTime = 20 * time.Second // the memory limit stays: with less, a busy machine collects garbage too late
 	var all sync.WaitGroup
 	for name, body := range files {
 		all.Go(func() {

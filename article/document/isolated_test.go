@@ -21,7 +21,7 @@ func (inProcess) Read(ctx context.Context, body []byte, mediaType string) (*docu
 	return document.Read(ctx, body, mediaType)
 }
 
-// The test program is also the program that reads documents, and one that does so incorrectly.
+// The test program is also the process that reads documents, in a correct version and in several faulty ones.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 {
 		switch os.Args[1] {
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 			}
 			os.Exit(0)
 		case "hang":
-			_, _ = io.Copy(io.Discard, os.Stdin) // like a program that has begun to work
+			_, _ = io.Copy(io.Discard, os.Stdin) // reads its input first, like a program that has begun to work
 			select {}
 		case "crash":
 			os.Exit(9)

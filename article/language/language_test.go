@@ -14,8 +14,8 @@ import (
 
 var sentences = flag.String("sentences", "", "directory of XX.txt, sentences of each language, one a line")
 
-// TestAccuracy measures texts of 200 characters, and sentences, from the test data of the language detector lingua: sentences from
-// newspapers, which are not part of this repository.
+// TestAccuracy detects texts of 20, 50, 100 and 200 characters, made of the newspaper sentences in the test data of the language detector
+// lingua. These data are not part of this repository.
 func TestAccuracy(t *testing.T) {
 	if *sentences == "" {
 		t.Skip("needs -sentences DIR")

@@ -88,8 +88,8 @@ func crawls(t *testing.T, w *crawltest.Web, c cache.Config, seed string) (reques
 	return requests, problems
 }
 
-// Only complete responses that would be the same again are stored. An entry stored for one Variant is not found with
-// another.
+// Only complete responses without a cookie or a server error are stored. An entry stored for one Variant is not found with
+// another Variant.
 func TestWhatIsKept(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "testbot", Contact: "https://lab.university.edu/crawl", AllowRepeats: true})
@@ -121,7 +121,7 @@ func TestWhatIsKept(t *testing.T) {
 	})
 }
 
-// A file that is truncated, modified, for another URL, a link or endless is a cache miss, and is reported with the
+// A file that is truncated, modified, endless, a link, or for another URL is a cache miss, and is reported with the
 // cause.
 func TestHostileFilesAreMisses(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

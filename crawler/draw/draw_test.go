@@ -95,7 +95,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestSpellings offers a URL in two spellings and from two lists. It counts as one item, in either order.
+// TestSpellings offers a URL in two spellings and from two lists. The URL counts as one item, in either order.
 func TestSpellings(t *testing.T) {
 	a, b := &draw.Bottom{N: 2}, &draw.Bottom{N: 2}
 	a.Add("x", "%78", "l2")
@@ -107,7 +107,7 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// TestProbability: weights of 1/Probability give an unbiased estimate of the number of URLs, also if lists repeat them.
+// TestProbability: weights of 1/Probability give an unbiased estimate of the number of URLs, even if lists repeat URLs.
 func TestProbability(t *testing.T) {
 	list := urls(500)
 	list = append(list, list[:250]...)

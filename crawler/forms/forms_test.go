@@ -33,7 +33,7 @@ func ExampleFind() {
 	// https://shop.example/find?lang=en&q=red+pens <nil>
 }
 
-// The data that a browser sends, for each kind of field.
+// TestFieldsAsInBrowsers checks that a form sends the same data as a browser, for each kind of field.
 func TestFieldsAsInBrowsers(t *testing.T) {
 	const page = `<base href="/app/"><form><input name=first></form>
 	<input type=hidden name=outside value=1 form=login><input name=stranger value=1>

@@ -18,7 +18,7 @@ func Example() {
 	defer site.Close()
 	m := metrics.New()
 	config := crawler.Config{Trace: m.Trace()}
-	config.Politeness.Delay = politeness.NoDelay // on loopback
+	config.Politeness.Delay = politeness.NoDelay // the site is on loopback
 	c, err := crawler.New(config)
 	if err != nil {
 		fmt.Println(err)

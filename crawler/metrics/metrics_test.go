@@ -182,7 +182,7 @@ func (f *forgetful) Claim(ctx context.Context) (frontier.Claim, error) {
 	return frontier.Claim{}, ctx.Err()
 }
 
-// TestReady: a crawl that waits for pauses, or is paused, is ready. One that is stuck is not, and reports that.
+// TestReady: a crawl that waits for pauses, or is paused, is ready. A crawl that is stuck is not ready, and says so.
 func TestReady(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		m, c := metrics.New(), simulated(w)
@@ -212,7 +212,7 @@ func TestReady(t *testing.T) {
 				}
 			})
 		}
-		check(2*time.Minute, "200 ok") // Retry-After
+		check(2*time.Minute, "200 ok") // the crawl waits for a Retry-After
 		check(3*time.Minute, "200 ok")
 		check(5*time.Minute+30*time.Second, "200 ok") // stuck, but only briefly
 		check(8*time.Minute, "503 stuck: 1 URL left, but since 2000-01-01T00:04:02Z nothing has been in flight and nothing is owed to any host")

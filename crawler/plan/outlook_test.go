@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The outlook is a plan of the remaining pages: the host or address that takes longest determines it.
+// The outlook is a plan of the remaining pages: the host or address that takes longest determines the time.
 func TestLeastTimeLeft(t *testing.T) {
 	now := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 	soon, later := now.Add(2*time.Second), now.Add(9*time.Second)

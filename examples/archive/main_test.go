@@ -94,7 +94,7 @@ func TestArchiveHasAllAnswers(t *testing.T) {
 	})
 }
 
-// TestVisitsNameTheirPlace finds each visit's answer at the place that its line names.
+// TestVisitsNameTheirPlace checks that each visit's line names the place of its response in the archive.
 func TestVisitsNameTheirPlace(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		site(w)

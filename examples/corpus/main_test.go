@@ -92,7 +92,7 @@ func TestUsage(t *testing.T) {
 		"-o " + dir:         2,
 		"https://a.example": 2,
 		"-max-pages 0 -o " + dir + " https://a.example": 2,
-		"-o " + dir + " https://a.example":              1, // no contact
+		"-o " + dir + " https://a.example":              1, // the contact is missing
 	} {
 		var out, errs bytes.Buffer
 		if got := run(t.Context(), strings.Fields(args), &out, &errs, crawler.Config{}); got != code || errs.Len() == 0 || out.Len() > 0 {

@@ -141,7 +141,7 @@ func TestUsage(t *testing.T) {
 		seed:                            2,
 		"-state x ftp://a.example/":     2,
 		"-state x -max-pages 0 " + seed: 2,
-		"-state /no/such/file " + seed:  1, // no contact
+		"-state /no/such/file " + seed:  1, // the contact is missing
 	} {
 		var out, errs bytes.Buffer
 		if got := run(t.Context(), strings.Fields(args), &out, &errs, crawler.Config{}); got != code || errs.Len() == 0 || out.Len() > 0 {

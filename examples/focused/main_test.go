@@ -12,7 +12,7 @@ import (
 
 const contact = "https://lab.university.edu/crawl"
 
-// focused runs the program on a site with many pages off the topic and, deeper down, a few on it.
+// focused runs the program on a site with many pages off the topic and, deeper down, a few pages on the topic.
 func focused(t *testing.T, args ...string) (order []string, out string, err error) {
 	t.Helper()
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -31,7 +31,7 @@ func focused(t *testing.T, args ...string) (order []string, out string, err erro
 		w.Apply(&cfg)
 		var b bytes.Buffer
 		err = run(t.Context(), append(args, "-contact", contact, s.URL("/")), &b, cfg)
-		for _, u := range w.Visited("")[min(1, len(w.Visited(""))):] { // after robots.txt
+		for _, u := range w.Visited("")[min(1, len(w.Visited(""))):] { // without robots.txt, which comes first
 			order = append(order, strings.TrimPrefix(u, "https://site.example"))
 		}
 		out = b.String()

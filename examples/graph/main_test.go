@@ -162,7 +162,7 @@ func TestUsage(t *testing.T) {
 		"-max-pages 0 https://a.example/":       2,
 		"-max-edges 0 https://a.example/":       2,
 		"ftp://a.example/":                      2,
-		"https://a.example/":                    1, // no contact
+		"https://a.example/":                    1, // the contact is missing
 	} {
 		var out, errs bytes.Buffer
 		if got := run(t.Context(), strings.Fields(args), &out, &errs, crawler.Config{}); got != code || errs.Len() == 0 || out.Len() > 0 {

@@ -21,7 +21,7 @@ const contact = "https://lab.university.edu/crawl"
 // monitored runs the program on w and returns its exit code and what it printed.
 func monitored(ctx context.Context, w *crawltest.Web, args ...string) (code int, stdout, stderr string) {
 	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble-monitor", Contact: contact, AllowRepeats: true})
-	time.Sleep(time.Minute) // virtual, between two runs: a new process does not know the pace of the last one
+	time.Sleep(time.Minute) // virtual, between two runs: a new process does not know the pace of the previous one
 	var cfg crawler.Config
 	w.Apply(&cfg)
 	var out, errs bytes.Buffer
@@ -31,7 +31,7 @@ func monitored(ctx context.Context, w *crawltest.Web, args ...string) (code int,
 
 const (
 	seed = "https://site.example/"
-	turn = time.Hour // when the site changes
+	turn = time.Hour // time after which the site changes
 )
 
 // changing is a site whose content changes after an hour.
@@ -100,8 +100,8 @@ func tagged(tag, page string) http.HandlerFunc {
 	}
 }
 
-// TestUnchangedPagesAreNotSentAgain checks that pages are requested conditionally, and that pages found through unsent pages are compared
-// all the same.
+// TestUnchangedPagesAreNotSentAgain checks that pages are requested conditionally, and that pages to which only unsent pages link are still
+// compared.
 func TestUnchangedPagesAreNotSentAgain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("https://site.example")
@@ -121,7 +121,7 @@ func TestUnchangedPagesAreNotSentAgain(t *testing.T) {
 		}
 		monitored(t.Context(), w, "-state", file, seed)
 		first := statuses()
-		for range 2 { // robots.txt is still fresh; the state after a run of answers 304 also serves the next run
+		for range 2 { // robots.txt is still fresh; the state of a run with only 304 responses also serves the next run
 			before := statuses()
 			if code, out, errs := monitored(t.Context(), w, "-state", file, seed); code != exitSame || out+errs != "" {
 				t.Errorf("nothing changed: exit %d, wrote %s, said %s", code, out, errs)
@@ -227,7 +227,7 @@ func TestUsage(t *testing.T) {
 		"-state x -max-pages 0 " + seed: exitUsage,
 		"-state x ftp://a.example/":     exitUsage,
 		"-state x https://a.example/ https://b.b/": exitUsage,
-		"-state " + none + " " + seed:              exitFailed, // no contact
+		"-state " + none + " " + seed:              exitFailed, // the contact is missing
 	} {
 		var out, errs bytes.Buffer
 		if got := run(t.Context(), strings.Fields(args), &out, &errs, crawler.Config{}); got != code || errs.Len() == 0 || out.Len() > 0 {

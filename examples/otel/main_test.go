@@ -9,7 +9,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// kept stores spans: the exporter of package tracetest forgets them when it is shut down.
+// kept stores spans, which the exporter of package tracetest forgets when it is shut down.
 type kept struct{ spans []sdk.ReadOnlySpan }
 
 func (k *kept) ExportSpans(_ context.Context, spans []sdk.ReadOnlySpan) error {

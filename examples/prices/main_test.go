@@ -35,7 +35,7 @@ func TestPricesAreAddedEachTime(t *testing.T) {
 	})
 }
 
-// The visit of a page with an invalid price fails, and names the field.
+// The visit of a page with an invalid price fails, and the error names the field.
 func TestErrorNamesFieldOfInvalidPrice(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Agent: "amble", Contact: contact})

@@ -62,7 +62,7 @@ func stdout(t *testing.T, f func()) string {
 	return string(b)
 }
 
-// TestBody limits the program to twelve lines, and its Config to the one field without a default.
+// TestBody limits the program to twelve lines, and the program's Config to the one field without a default.
 func TestBody(t *testing.T) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "main.go", nil, 0)

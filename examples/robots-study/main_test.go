@@ -38,7 +38,7 @@ Disalow: /x
 Sitemap: https://full.example/map.xml
 `
 
-// hosts returns one host of every kind, and the list of them.
+// hosts creates one host of every kind, and returns the list of hosts.
 func hosts(w *crawltest.Web) []string {
 	w.Site("https://full.example").Robots(full).Forbids("/admin/", "/x").Delays(2500 * time.Millisecond)
 	w.Site("https://none.example").Page("/", "home")
@@ -115,7 +115,7 @@ func TestWhatAFileSays(t *testing.T) {
 		if p := r.Paths[0]; !p.Allowed || len(p.Differ) != 0 {
 			t.Errorf("%+v", p)
 		}
-		// The drafts of 1994 and 1996 have no Allow; in that of 1997 the first matching line decides.
+		// The drafts of 1994 and 1996 have no Allow; in the draft of 1997 the first matching line decides.
 		want := []robots.Dialect{robots.Original1994, robots.Draft1997, robots.Revisited1996, robots.Strictest}
 		if p := r.Paths[1]; !p.Allowed || !slices.Equal(p.Differ, want) {
 			t.Errorf("%+v", p)
@@ -148,7 +148,7 @@ func TestTableIsInTheOrderOfTheList(t *testing.T) {
 		if err != nil || len(got) != 7 {
 			t.Fatalf("%v: %s", err, text)
 		}
-		want := "https://full.example,file,200,0," // the other columns, as in the line
+		want := "https://full.example,file,200,0," // beginning of the row of the first host
 		if !strings.HasPrefix(strings.Join(got[1], ","), want) || got[1][6] != "2.5" || got[1][16] != "allow" ||
 			got[1][17] != "Original1994 Draft1997 Revisited1996 Strictest" || got[6][0] != "https://nowhere.example" {
 			t.Errorf("%q", got)
@@ -177,7 +177,7 @@ func TestUsage(t *testing.T) {
 		"-paths x a.example":         2,
 		"-give-up 0 a.example":       2,
 		"-f /no/such/file a.example": 2,
-		"a.example":                  1, // no contact
+		"a.example":                  1, // the contact is missing
 	} {
 		var out, errs bytes.Buffer
 		if got := run(t.Context(), strings.Fields(args), &out, &errs, crawler.Config{}); got != code || errs.Len() == 0 || out.Len() > 0 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestEstimatesAreRight draws 2,000 samples from a known population: the mean of the estimates is the truth, and the error margin covers
-// the truth in about 95 of 100 samples.
+// TestEstimatesAreRight draws 2,000 samples from a known population: the mean of the estimates must be the true value, and the error margin
+// must cover the true value in about 95 of 100 samples.
 func TestEstimatesAreRight(t *testing.T) {
 	var population []host
 	truth, values := 0.0, map[string]float64{}

@@ -87,8 +87,8 @@ func TestDrawDependsOnSeedAndHostsAlone(t *testing.T) {
 	}
 }
 
-// TestEveryHostIsAsProbable counts how often each of 20 hosts is among the 5 drawn, over 2,000 seeds: 500 times, within five standard
-// deviations of 19.
+// TestEveryHostIsAsProbable counts how often each of 20 hosts is among the 5 drawn, over 2,000 seeds. The expected number is 500, and the
+// deviation must not exceed 97, which is five standard deviations.
 func TestEveryHostIsAsProbable(t *testing.T) {
 	times := map[string]int{}
 	for seed := range 2000 {
@@ -118,7 +118,7 @@ func TestUsage(t *testing.T) {
 		"-seed 1 -f " + file(t, "#\n"):     1,
 		"-seed 1 -f " + file(t, "a b c"):   1,
 		"-seed 1 -f " + file(t, "ftp://a"): 1,
-		"-seed 1 -f " + good:               1, // no contact
+		"-seed 1 -f " + good:               1, // the contact is missing
 		"-seed 1 -dry -f " + good:          0,
 	} {
 		var out, errs bytes.Buffer

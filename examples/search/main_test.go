@@ -22,7 +22,7 @@ const (
 // indexed runs "search index" on w and returns its exit code and messages.
 func indexed(ctx context.Context, w *crawltest.Web, args ...string) (code int, stderr string) {
 	w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble-search", Contact: contact, AllowRepeats: true})
-	time.Sleep(time.Minute) // virtual, between two runs: a new process does not know the pauses of the last one
+	time.Sleep(time.Minute) // virtual, between two runs: a new process does not know the pauses of the previous one
 	var cfg crawler.Config
 	w.Apply(&cfg)
 	var out, errs bytes.Buffer
@@ -56,7 +56,7 @@ func urls(t *testing.T, args ...string) string {
 	return strings.Join(list, " ")
 }
 
-const turn = time.Hour // when the site changes
+const turn = time.Hour // time after which the site changes
 
 func site(w *crawltest.Web) {
 	s := w.Site("https://site.example")
@@ -217,7 +217,7 @@ func TestUsage(t *testing.T) {
 		"find x":                            exitUsage,
 		"index " + none:                     exitUsage,
 		"index -max-pages 0 " + none + " x": exitUsage,
-		"index " + none + " " + seed:        exitFailed, // no contact
+		"index " + none + " " + seed:        exitFailed, // the contact is missing
 		"query " + none:                     exitUsage,
 		"query -n 0 " + none + " x":         exitUsage,
 		"query " + none + "2 word":          exitFailed,

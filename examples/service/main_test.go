@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/jobs/server"
 )
 
-// maxLines limits the lines of a service. Written without package jobs it was 223 lines.
+// maxLines limits the lines of the service. Without package jobs, the same service had 223 lines.
 const maxLines = 60
 
 func TestServiceIsShort(t *testing.T) {

@@ -167,8 +167,8 @@ func TestUsage(t *testing.T) {
 		"-max-pages 0 https://a.example/":          2,
 		"-base https://a.example/x https://a.b/":   2,
 		"-base /relative/ https://a.example/":      2,
-		"https://a.example/":                       1, // no contact
-		"-contact https://a.test/ http://a.other/": 1, // a placeholder
+		"https://a.example/":                       1, // the contact is missing
+		"-contact https://a.test/ http://a.other/": 1, // the contact is a placeholder
 	} {
 		var out, errs bytes.Buffer
 		if got := run(t.Context(), strings.Fields(args), &out, &errs, crawler.Config{}); got != code || errs.Len() == 0 || out.Len() > 0 {

@@ -20,8 +20,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// naive is a minimal fetcher on net/http that conforms. Its flaws are deliberate violations, to show that the suite
-// detects them.
+// naive is a minimal fetcher on net/http that passes the suite. A flaw makes it break a rule on purpose, to show that the
+// suite detects the violation.
 type naive struct {
 	w     *crawltest.Web
 	flaws string
@@ -39,7 +39,7 @@ func (n naive) Resolve(ctx context.Context, u weburl.URL) (netip.Addr, error) {
 	return addrs[0], nil
 }
 
-// conn is a net.Conn that calls begin before its first byte.
+// conn is a net.Conn that calls begin before it writes its first byte.
 type conn struct {
 	net.Conn
 	begin func() error

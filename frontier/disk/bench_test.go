@@ -123,8 +123,8 @@ func BenchmarkSettle(b *testing.B) {
 	perLink(b)
 }
 
-// BenchmarkCommit claims and releases pages and commits them in batches. Every tenth commit may have a snapshot of 4
-// MiB. One operation is one page.
+// BenchmarkCommit claims and releases pages and commits them in batches. In the last case, every tenth commit has a
+// snapshot of 4 MiB. One operation is one page.
 func BenchmarkCommit(b *testing.B) {
 	for _, kind := range []struct {
 		batch, snapshot int
@@ -285,7 +285,7 @@ func BenchmarkGrown(b *testing.B) {
 	}
 }
 
-// visited claims and releases up to batch pages.
+// visited claims pages, at most as many as batch, and releases them.
 func visited(b *testing.B, s *Store, p *pages, batch int) (ends []frontier.End) {
 	b.Helper()
 	for len(ends) < batch {

@@ -67,7 +67,7 @@ func TestTimesOfTheFutureStallNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(20 * time.Second)
-		if _, err := s.Add(t.Context(), frontier.Request{URL: parse(t, "https://a.test/3")}); err != nil { // the last write
+		if _, err := s.Add(t.Context(), frontier.Request{URL: parse(t, "https://a.test/3")}); err != nil { // the last write before Close
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {

@@ -13,8 +13,8 @@ func TestStoreConforms(t *testing.T) {
 	frontiertest.Run(t, l.begin, l.options())
 }
 
-// TestStoreServesTheBestFirst runs the conformance suite in order of priority: the store serves the best of the hosts
-// that are due, or due within its patience. The second run reads most queue heads from disk.
+// TestStoreServesTheBestFirst runs the conformance suite with BestFirst: the store serves the best URL of the hosts that
+// are due, or due within Patience. The second run reads most queue heads from disk.
 func TestStoreServesTheBestFirst(t *testing.T) {
 	for _, patience := range []time.Duration{0, 10 * time.Second} {
 		c, tuning := testConfig(), tuned()

@@ -73,7 +73,7 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// TestLostLog truncates or removes acknowledged parts of the log. Open must report it every time.
+// TestLostLog truncates or removes acknowledged parts of the log. Open must report the damage every time.
 func TestLostLog(t *testing.T) {
 	disk := vfs.NewMem()
 	s, err := open(disk, "/crawl", victimConfig(), tuned())
@@ -166,7 +166,7 @@ func TestCrashAtEveryChange(t *testing.T) {
 	all := 0
 	for st := range states {
 		all++
-		if r.IntN(long.N(10, 3)) > 0 { // trying a third of them takes long enough
+		if r.IntN(long.N(10, 3)) > 0 { // trying a third of the changes takes long enough
 			continue
 		}
 		changes++

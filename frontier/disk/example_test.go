@@ -39,7 +39,7 @@ func Example() {
 	// 3 records
 }
 
-// visit visits up to pages pages of the crawl in dir.
+// visit visits at most the given number of pages of the crawl in dir.
 func visit(dir string, pages int) error {
 	web := map[string][]string{"http://a.test/": {"/1", "/2"}, "http://a.test/1": {"/", "/2"}}
 	ctx := context.Background()
@@ -52,10 +52,10 @@ func visit(dir string, pages int) error {
 	if err != nil {
 		return err
 	}
-	if _, err := f.Add(ctx, frontier.Request{URL: seed, Kind: frontier.KindSeed}); err != nil { // known on day 2
+	if _, err := f.Add(ctx, frontier.Request{URL: seed, Kind: frontier.KindSeed}); err != nil { // on day 2 the seed is already known
 		return err
 	}
-	records := f.Offsets("")["records"] // the output is truncated to this size before it continues
+	records := f.Offsets("")["records"] // the output is truncated to this size before the crawl continues
 	for range pages {
 		c, err := f.Claim(ctx)
 		if errors.Is(err, frontier.ErrDrained) {

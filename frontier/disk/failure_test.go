@@ -74,7 +74,7 @@ func TestFailedWhileOpening(t *testing.T) {
 	}
 }
 
-// TestFailedStoreAnswersAll checks that calls waiting for a failed disk return its error, including Close.
+// TestFailedStoreAnswersAll checks that all calls that wait for a failed disk, including Close, return the disk's error.
 func TestFailedStoreAnswersAll(t *testing.T) {
 	broken := errors.New("broken disk")
 	disk := vfs.NewMem()
@@ -149,7 +149,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	opensAgain(t, disk, nil, "writable again")
 }
 
-// TestReadOnlyDirectoryOnDisk checks the same on a real file system.
+// TestReadOnlyDirectoryOnDisk checks read-only directories on a real file system.
 func TestReadOnlyDirectoryOnDisk(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("nothing is read-only for root")
@@ -174,7 +174,7 @@ func TestReadOnlyDirectoryOnDisk(t *testing.T) {
 // damagedDir is an environment variable that makes the test binary resume a damaged crawl.
 const damagedDir = "FRONTIER_DISK_DAMAGED"
 
-// damagedCompact is an environment variable that makes that process compact its tables instead.
+// damagedCompact is an environment variable that makes the process of damagedDir compact its tables instead.
 const damagedCompact = "FRONTIER_DISK_COMPACT"
 
 // damagedCommits is the number of commits before the damage.
@@ -188,7 +188,7 @@ func resumed(dir string) (err error) {
 		return err
 	}
 	defer func() {
-		if cerr := s.Close(); err == nil { // otherwise it is the same error
+		if cerr := s.Close(); err == nil { // otherwise Close returns the same error
 			err = cerr
 		}
 	}()

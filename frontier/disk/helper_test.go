@@ -75,7 +75,7 @@ func little() (Config, tuning) {
 	return c, tuning{head: 3, read: 2, window: 4, ops: 3, links: 20, known: 8}
 }
 
-// crashable is an in-memory file system that may be used during CrashClone. Pebble's own, up to v2.1.7, may deadlock
+// crashable is an in-memory file system that may be used during CrashClone. Pebble's file system, up to v2.1.7, may deadlock
 // then: ReuseForWrite locks a mutex twice while CrashClone waits for it (cockroachdb/pebble#5993).
 type crashable struct{ *vfs.MemFS }
 

@@ -207,7 +207,7 @@ func TestRebuiltAtEveryCut(t *testing.T) {
 		rebuilt := vfs.NewMem()
 		follow(t, rebuilt, p.of, n)
 		if n > 0 {
-			follow(t, rebuilt, p.of, n) // repeating it changes nothing
+			follow(t, rebuilt, p.of, n) // applying the groups again changes nothing
 		}
 		if got := contentsOf(t, rebuilt); got != held[n] {
 			t.Errorf("after %d groups of %d: contents %x, want %x", n, len(p.of.groups), got, held[n])
@@ -215,7 +215,7 @@ func TestRebuiltAtEveryCut(t *testing.T) {
 	}
 }
 
-// TestJournalThatFails checks that the store returns the journal's error, and that no part of the group takes effect.
+// TestJournalThatFails checks that the store returns the journal's error, and that no part of the rejected group takes effect.
 func TestJournalThatFails(t *testing.T) {
 	fs, p := vfs.NewMem(), &pen{of: &sequence{}}
 	c := testConfig()
@@ -245,8 +245,8 @@ func TestJournalThatFails(t *testing.T) {
 	}
 }
 
-// TestJournalOrNone checks that a directory created with a journal can only be opened with it, and one without only
-// without.
+// TestJournalOrNone checks that a directory created with a journal can only be opened with a journal, and a directory
+// created without a journal only without one.
 func TestJournalOrNone(t *testing.T) {
 	with, without := testConfig(), testConfig()
 	with.Journal = &pen{of: &sequence{}}

@@ -102,7 +102,7 @@ func killed(t *testing.T, dir string, life int) (lines []string) {
 		t.Fatal(err)
 	}
 	<-read
-	_ = cmd.Wait() // it was killed
+	_ = cmd.Wait() // the process was killed
 	if len(lines) == 0 || lines[0] != "open" || strings.HasPrefix(lines[len(lines)-1], "failed") {
 		t.Fatalf("the process ended by itself: %q", lines)
 	}

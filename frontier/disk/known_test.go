@@ -48,7 +48,7 @@ func TestKnownIsWhatAddWouldNotChange(t *testing.T) {
 	keys = append(keys, parse(t, "http://a.test/5").Key(), weburl.Key{})
 	known(9, true, true, true, false, false, false)
 	known(3, true, false, true, false, false, false)
-	known(2, false, false, true, false, false, false) // URLs queued at a greater depth are not known at this one (F14)
+	known(2, false, false, true, false, false, false) // URLs queued at a greater depth are not known at this depth (frontier promise F14)
 	cl, err := s.Claim(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -75,8 +75,8 @@ func TestKnownIsWhatAddWouldNotChange(t *testing.T) {
 	}
 }
 
-// TestKnownForgetsButNeverInvents uses a table that is much too small. A known URL was really recorded, at that depth
-// or a smaller one, and the last one recorded is known.
+// TestKnownForgetsButNeverInvents uses a table that is much too small. A URL is known only if it was recorded at that
+// depth or a smaller one, and the last recorded URL is always known.
 func TestKnownForgetsButNeverInvents(t *testing.T) {
 	n := newKnown(16)
 	key := func(i int) *weburl.Key {

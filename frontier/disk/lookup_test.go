@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// Looks a URL up in each state, and after the store is closed.
+// TestLookup looks a URL up in each state, and after the store is closed.
 func TestLookup(t *testing.T) {
 	s, err := Open(t.TempDir(), Config{MaxPendingPerHost: 2})
 	if err != nil {

@@ -30,8 +30,8 @@ func rest(t *testing.T, e *engine) (all map[string]string, urls int) {
 	return all, urls
 }
 
-// TestCopyWithoutURLs checks that a copy without URLs has everything else that a full copy has, from whichever group on
-// URLs are left out. Its directory cannot be opened as a full copy or a store.
+// TestCopyWithoutURLs lets copies leave out the URLs of all groups of a journal, of the second half, or of none. They must
+// have everything else that a full copy has. Their directories cannot be opened as a full copy or a store.
 func TestCopyWithoutURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, child := halfDone(t, 40), halfDone(t, 3)
@@ -42,7 +42,7 @@ func TestCopyWithoutURLs(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := frontier.Checkpoint{Owner: "cluster", Offsets: map[string]int64{"shards": 2}}
-		err = k.Part(Part{Host: isEven, Checkpoint: c}, func(group []byte) error { // removes everything from the child
+		err = k.Part(Part{Host: isEven, Checkpoint: c}, func(group []byte) error { // replaces all data of the child
 			_, err := child.Append(group)
 			return err
 		})

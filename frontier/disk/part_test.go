@@ -73,7 +73,7 @@ func halfDone(t *testing.T, hosts int) *pen {
 	return p
 }
 
-// left crawls the remaining URLs of a journal's store. It returns them, and the counts from before.
+// left crawls the remaining URLs of a journal's store. It returns these URLs, and the store's counts before the crawl.
 func left(t *testing.T, p *pen) (urls []string, n frontier.Stats) {
 	t.Helper()
 	fs := vfs.NewMem()
@@ -105,8 +105,8 @@ func left(t *testing.T, p *pen) (urls []string, n frontier.Stats) {
 // isEven selects half of the hosts.
 func isEven(host string) bool { return host != "gone" && (host[1]-'0')%2 == 0 }
 
-// TestParts checks that a part of a store and the rest together have each URL once. URLs of a host with pending URLs
-// are in one of them, known URLs of other hosts in both. The part replaces everything that was in the Copy.
+// TestParts checks that a part of a store and the rest together have each URL once. Hosts with pending URLs are in one of
+// the two, and known URLs of other hosts in both. The part replaces everything that was in the Copy.
 func TestParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts = 40
@@ -118,7 +118,7 @@ func TestParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		child := halfDone(t, 3) // of another crawl
+		child := halfDone(t, 3) // a store of another crawl
 		part := Part{
 			Host: isEven,
 			Value: func(name string, value []byte) []byte {
@@ -193,7 +193,7 @@ func checkPart(t *testing.T, p *pen) {
 	}
 }
 
-// TestDropAtEveryCut checks that an interrupted Drop is completed by the next one.
+// TestDropAtEveryCut checks that an interrupted Drop is completed by the next Drop.
 func TestDropAtEveryCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := halfDone(t, 12)

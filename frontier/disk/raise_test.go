@@ -114,11 +114,11 @@ func TestAClaimAndARaiseExcludeEachOther(t *testing.T) {
 	}
 }
 
-// The store does not look for entries that one raise wrote and the next one deleted.
+// The store does not look for entries that one raise wrote and the next raise deleted.
 func TestRaisedAgainFromTheDisk(t *testing.T) {
 	s := openMem(t, testConfig(), tuned())
 	const urls = 700
-	via := parse(t, "http://a.test/"+strings.Repeat("v", 2000)) // too much to stay in memory
+	via := parse(t, "http://a.test/"+strings.Repeat("v", 2000)) // so that the requests do not all stay in memory
 	at := func(p int8) (rs []frontier.Request) {
 		for i := range urls {
 			rs = append(rs, frontier.Request{URL: parse(t, fmt.Sprintf("http://h%d.test/%d", i/600, i)), Priority: p, Via: via})

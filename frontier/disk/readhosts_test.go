@@ -57,7 +57,7 @@ func TestReadHostsBesideAProcess(t *testing.T) {
 		t.Errorf("%d of 30 times not readable", failed)
 	}
 	writing.Wait()
-	if n, err := count(); n != hosts*urls && err == nil { // it may still be replacing files
+	if n, err := count(); n != hosts*urls && err == nil { // the other process may still be replacing files
 		t.Errorf("while it is open: %d", n)
 	}
 	if err := s.Close(); err != nil {

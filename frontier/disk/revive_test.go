@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A finished URL can be queued once more, and is then like a new one.
+// A finished URL can be queued once more, and then behaves like a new URL.
 func TestRevive(t *testing.T) {
 	dir := t.TempDir()
 	u, err := weburl.Parse("http://a.test/1")

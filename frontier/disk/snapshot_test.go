@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// A copy has everything acknowledged before it, can be made while the store is in use, and can be opened as a store.
+// A copy has everything that was acknowledged before it. It can be made while the store is in use, and opened as a store.
 func TestSnapshot(t *testing.T) {
 	root := t.TempDir()
 	s, err := Open(filepath.Join(root, "crawl"), smallConfig())

@@ -48,7 +48,7 @@ func TestTablesOpen(t *testing.T) {
 		open = openTables(t, dir)
 	}
 	t.Logf("%d of %d tables are open", open, len(tables))
-	if open > 2 { // one more may be about to be closed
+	if open > 2 { // one more file may be about to be closed
 		t.Errorf("%d of %d tables are open", open, len(tables))
 	}
 }

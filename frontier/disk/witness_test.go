@@ -18,7 +18,7 @@ import (
 // "settled URL" and "done N" after the store acknowledges it, and "try N URLS" before.
 type witness struct {
 	s    *Store
-	life string // part of its URLs, to tell them from those of earlier lives
+	life string // part of the URLs, different in each life
 	say  func(line string)
 }
 
@@ -35,7 +35,7 @@ func (w *witness) crawl(ctx context.Context, commits int) error {
 	}
 	first := w.s.Offsets("")["commits"] + 1
 	for n := first; n < first+int64(commits); n++ {
-		if n%8 == 0 { // not before each commit: it reads the whole queue
+		if n%8 == 0 { // not before each commit: rescore reads the whole queue
 			if err := w.rescore(ctx, n); err != nil {
 				return err
 			}
@@ -62,7 +62,7 @@ func (w *witness) add(ctx context.Context, url string) error {
 		return err
 	}
 	w.say("added " + url)
-	_, err = w.s.Add(ctx, frontier.Request{URL: u, Priority: int8(len(url) % 3)}) // raises two of three URLs (F20)
+	_, err = w.s.Add(ctx, frontier.Request{URL: u, Priority: int8(len(url) % 3)}) // raises two of three URLs (frontier promise F20)
 	return err
 }
 
@@ -97,7 +97,7 @@ func (w *witness) commit(ctx context.Context, n int64) error {
 			}
 			r := frontier.Request{URL: u, Depth: c.Depth + 1, Via: c.URL}
 			raised := r
-			raised.Priority = int8(i) // 0 for the first link
+			raised.Priority = int8(i) // priority 0 for the first link
 			e.Settlement.Links = append(e.Settlement.Links, r, raised)
 		}
 		ends = append(ends, e)
@@ -110,7 +110,7 @@ func (w *witness) commit(ctx context.Context, n int64) error {
 	return err
 }
 
-// rescore changes the scores of queued URLs, up and down. It must not lose or add any.
+// rescore changes the scores of queued URLs, up and down. It must not lose or add any URL.
 func (w *witness) rescore(ctx context.Context, n int64) error {
 	before := w.s.Stats().Queued
 	_, err := w.s.Rescore(ctx, func(q frontier.Request) float64 {

@@ -268,7 +268,7 @@ func (n *naive) Take(ctx context.Context, rs []frontier.Request, c frontier.Chec
 		n.mu.Unlock()
 		time.Sleep(time.Microsecond)
 		n.mu.Lock()
-		if n.closed { // the process is dead, and its data belongs to the next one
+		if n.closed { // the process is dead, and its data belongs to the next process
 			return 0, frontier.ErrClosed
 		}
 	}
@@ -332,7 +332,7 @@ func (n *naive) Values(ctx context.Context, owner, prefix string, f func(string,
 	return nil
 }
 
-// spoilCrashed loses something that only a Durable keeps.
+// spoilCrashed loses something that only a durable frontier must keep.
 func (n *naive) spoilCrashed(e *entry) {
 	switch {
 	case n.is("crash loses offsets"):

@@ -404,7 +404,7 @@ func (n *naive) lost(now time.Time, e *entry, s frontier.Settlement) error {
 func (n *naive) settle(now time.Time, e *entry, c frontier.Claim, s frontier.Settlement) {
 	links := s.Links
 	s.Links = nil
-	e.freed, e.kept = false, false // only a bug frees or keeps it
+	e.freed, e.kept = false, false // only a bug leaves a settled URL freed or kept
 	n.spoilSettlement(&s)
 	was := e.arrival
 	n.m.settle(now, c, s)

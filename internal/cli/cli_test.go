@@ -9,7 +9,7 @@ func TestValues(t *testing.T) {
 	}
 	for _, c := range []struct {
 		v        value
-		in, want string // want "" is an error
+		in, want string // an empty want means an error
 	}{
 		{new(Count), "3", "3"}, {new(Count), "0", "0"}, {new(Count), "none", "none"}, {new(Count), "-1", ""},
 		{new(Count), "3.5", ""}, {new(Count), "99999999999", ""}, {new(Count), "", ""},

@@ -18,7 +18,7 @@ func TestReadSecretReadsWhatRootLends(t *testing.T) {
 	}
 	const user = 65532
 	const path = "token"
-	t.Chdir(t.TempDir()) // the other user cannot reach it by its absolute path
+	t.Chdir(t.TempDir()) // the other user cannot reach the directory by its absolute path
 	if err := errors.Join(os.WriteFile(path, []byte("s3cret"), 0o600), os.Chown(path, 0, user)); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// reading returns a conn that reads a text, and the events that it has delivered.
+// reading returns a conn that reads from r, and the methods of the events that it has delivered.
 func reading(r io.Reader) (c *conn, events *[]string) {
 	events = &[]string{}
 	return &conn{
@@ -53,7 +53,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// xs is a text of this many bytes.
+// xs is a reader of this many letters x.
 type xs int
 
 func (x *xs) Read(b []byte) (int, error) {
@@ -151,7 +151,7 @@ func TestDocumentHeader(t *testing.T) {
 	}
 }
 
-// No timer that a page sets is due at the end of a slice, and the browser's rounding does not turn a time into another whole number.
+// When the page's clock stops, no timer of the page is due, and the browser's rounding does not turn the time into another whole number.
 func TestEndsOfSlices(t *testing.T) {
 	const tenth = 0.1
 	var ends []float64

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// A page may read another origin's answer, which was requested without credentials. The preflight request is answered without asking that
-// origin.
+// A page may read the response of another origin, because the request had no credentials. The preflight request is answered without
+// asking the other origin.
 func TestPreflightIsNotSent(t *testing.T) {
 	t.Parallel()
 	r := common.get(t)

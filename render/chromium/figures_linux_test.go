@@ -57,7 +57,7 @@ func shop() files {
 	}
 }
 
-// measure loads n pages, at of them at a time, and measures what the browsers of these processes use.
+// measure loads n pages, with "at" pages in progress at the same time, and measures what the browsers with these processes use.
 func measure(t *testing.T, s *site, n, at int, pids func() []int, load func(path string) error) sums {
 	t.Helper()
 	s.mu.Lock()

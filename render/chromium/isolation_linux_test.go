@@ -29,7 +29,7 @@ const leaky = `<!doctype html><link rel=dns-prefetch href=//leak.test><link rel=
 	new Worker(URL.createObjectURL(new Blob(["new WebSocket('ws://%[1]s/worker').onerror = () => postMessage('worker')"]))).onmessage = e => note(e.data);
 	</script><script src=/last.js></script>`
 
-// sent counts what the network stack of a process has sent, according to the kernel.
+// sent returns the kernel's counters of what the network stack of a process has sent.
 func sent(t *testing.T, pid int) map[string]string {
 	t.Helper()
 	counts := map[string]string{}
@@ -150,11 +150,11 @@ func TestMainWithoutNamespaces(t *testing.T) {
 	fmt.Println("error:", err)
 }
 
-// Where namespaces are not available, the error names the setting to look at.
+// Where namespaces are not available, the error names the system setting to check.
 func TestWithoutNamespaces(t *testing.T) {
 	t.Parallel()
 	common.get(t)          // skips the test without a browser
-	const sysResource = 24 // the capability that allows limits to be raised, in the namespace
+	const sysResource = 24 // CAP_SYS_RESOURCE, which allows a process to raise its limits
 	out := helper(t, "TestMainWithoutNamespaces", &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Getuid(), Size: 1}},

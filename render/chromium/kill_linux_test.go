@@ -83,7 +83,7 @@ func TestBrowserKilledInMidPage(t *testing.T) {
 	s.alone()
 }
 
-// If a browser has ended between two pages, no page is given up.
+// A browser that ends between two pages does not count as a failed attempt at the next page.
 func TestBrowserKilledBetweenPages(t *testing.T) {
 	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Tabs: 1})
@@ -100,7 +100,7 @@ func TestBrowserKilledBetweenPages(t *testing.T) {
 	}
 }
 
-// crashing is a page whose requests kill its process in each round that gets that far.
+// crashing renders a page, calls kill at each of its requests, and returns the result.
 func crashing(t *testing.T, r *chromium.Renderer, kill func()) *render.Result {
 	t.Helper()
 	task := render.Task{
@@ -157,7 +157,7 @@ func TestHeap(t *testing.T) {
 		"buffers": `const a = []; for (;;) a.push(new Uint8Array(1 << 22).fill(1));`,
 		"texts":   `for (let i = 0; ; i++) document.body.append("x".repeat(1e5) + i);`,
 	}
-	if long.Full() { // a small document is compared many times before it is too large
+	if long.Full() { // slow: a small document is compared many times before the page is too large
 		scripts["objects"] = `const a = []; for (;;) a.push(new Array(1e5).fill({}));`
 		scripts["nodes"] = `for (;;) for (let i = 0; i < 1e4; i++) document.body.append(document.createElement("div"));`
 	}
@@ -240,7 +240,7 @@ func TestMainStartsWhatDoesNothing(t *testing.T) {
 	chromium.New(t.Context(), chromium.Config{Browser: os.Getenv("TEST_RENDER_NOTHING")})
 }
 
-// A browser that does not notice the end of its pipe ends with this process all the same.
+// A browser that does not notice the end of its pipe still ends together with this process.
 func TestHungBrowserDoesNotOutliveUs(t *testing.T) {
 	common.get(t) // skips the test without a browser
 	dir := t.TempDir()

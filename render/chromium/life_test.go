@@ -47,7 +47,7 @@ func TestParkedPagesAreACache(t *testing.T) {
 	if !bytes.Contains(a.DOM, []byte("012345"[:n]+"end!0.")) || !bytes.Equal(a.DOM, b.DOM) || fmt.Sprint(a.Requests) != fmt.Sprint(b.Requests) {
 		t.Errorf("without parked pages\n%s\n%v\nwith them\n%s\n%v", a.DOM, a.Requests, b.DOM, b.Requests)
 	}
-	if got := none.Info().Pages; got != 1+n+3 { // the proof page of the browser, and a page for each round
+	if got := none.Info().Pages; got != 1+n+3 { // the page that proves that the browser works, and a page for each round
 		t.Errorf("%d pages without parked pages", got)
 	}
 	if got := some.Info().Pages; got != 1+1 {
@@ -55,7 +55,7 @@ func TestParkedPagesAreACache(t *testing.T) {
 	}
 }
 
-// If more pages are in progress than can be parked, the least recently used ones begin again, and all give the same result as alone.
+// If more pages are in progress than can be parked, the least recently used pages begin again, and all pages have the same result as alone.
 func TestMorePagesThanCanBeParked(t *testing.T) {
 	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Parked: 1, Tabs: 2})
@@ -207,7 +207,7 @@ func openUp(dir string) error {
 	return nil
 }
 
-// What a page observes of frames does not depend on other pages.
+// The animation frames that a page observes do not depend on other pages.
 func TestFramesOfOtherTabs(t *testing.T) {
 	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Tabs: 4, Parked: -1})
@@ -226,7 +226,7 @@ func TestFramesOfOtherTabs(t *testing.T) {
 	wait.Wait()
 }
 
-// Requests that nobody may allow are refused without asking.
+// Requests that no caller may allow are refused without calling Have.
 func TestRefusedWithoutBeingAsked(t *testing.T) {
 	t.Parallel()
 	r := common.get(t)
@@ -253,7 +253,7 @@ func TestRefusedWithoutBeingAsked(t *testing.T) {
 	}
 }
 
-// A parked page asks the caller of the next round's task.
+// A parked page that continues calls the Have of the next round's task.
 func TestParkedPageAsksTheNextTask(t *testing.T) {
 	t.Parallel()
 	r := rendertest.Configured(t, chromium.Config{Parked: 1})

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// together lets four parallel tests run at the same time, even with fewer processors: a page often waits to see whether it needs anything
-// else. More would keep the machine busy. If -parallel is given, it decides.
+// together lets four parallel tests run at the same time, even with fewer processors: a page often waits to see whether it needs more
+// resources. More tests would keep the machine busy. The flag -parallel overrides the number.
 func together() {
 	flag.Parse()
 	given := false

@@ -60,8 +60,8 @@ func Memory(pid int) int64 {
 	return total
 }
 
-// Page loads a page in its own context and returns it when its title is "done" and, if virtual is set, 5 seconds of virtual time have
-// passed since then.
+// Page loads a page in its own context. It returns the HTML when the title is "done" and, if virtual is set, 5 more seconds of virtual time
+// have passed.
 func (x *Plain) Page(ctx context.Context, url string, virtual bool) (string, error) {
 	t := &tab{b: x.b, box: newMailbox(), replies: map[int64]*message{}}
 	in, err := ask(ctx, t, "", target.CreateBrowserContext, target.CreateBrowserContextParams{})
@@ -86,7 +86,7 @@ func (x *Plain) Page(ctx context.Context, url string, virtual bool) (string, err
 	if _, err := ask(ctx, t, to.SessionID, page.Navigate, page.NavigateParams{URL: url}); err != nil {
 		return "", err
 	}
-	if virtual { // not earlier: its time would run out
+	if virtual { // not earlier: the virtual time would run out
 		if _, err := ask(ctx, t, to.SessionID, emulation.SetVirtualTimePolicy, emulation.SetVirtualTimePolicyParams{
 			Policy: emulation.VirtualTimePolicyPauseIfNetworkFetchesPending, Budget: new(20_000.0),
 		}); err != nil {

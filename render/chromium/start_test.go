@@ -100,7 +100,7 @@ func TestDirectoryThatTheBrowserCannotEnter(t *testing.T) {
 	says(t, starting(t, chromium.Config{Browser: script(t, "exit 0"), TempDir: dir}), "render_browser", "65534, cannot enter "+dir)
 }
 
-// A browser that answers every command except one.
+// TestMainPlaysAnOldBrowser plays a browser that supports every command except one.
 func TestMainPlaysAnOldBrowser(t *testing.T) {
 	lacks := os.Getenv("TEST_RENDER_LACKS")
 	if lacks == "" {

@@ -77,8 +77,8 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// characters is the number of non-ASCII characters that Chromium 156 encodes in each encoding. Planes 0 and 2 and
-// U+10000 to U+10100 count, without private use.
+// characters is the number of non-ASCII characters that Chromium 156 can encode in each encoding. Only planes 0 and 2
+// and U+10000 to U+10100 are counted, without the characters for private use.
 var characters = map[string]int{
 	"ibm866": 128, "iso-8859-2": 128, "iso-8859-3": 121, "iso-8859-4": 128, "iso-8859-5": 128, "iso-8859-6": 83,
 	"iso-8859-7": 125, "iso-8859-8": 92, "iso-8859-8-i": 92, "iso-8859-10": 128, "iso-8859-13": 128, "iso-8859-14": 128,
@@ -157,5 +157,5 @@ func FuzzEncoder(f *testing.F) {
 	})
 }
 
-// cut shortens a text to fit into a URL.
+// cut shortens a text so that it fits into a URL.
 func cut(s string) string { return s[:min(len(s), 400)] }

@@ -18,7 +18,7 @@ func parse(t *testing.T, s string) weburl.URL {
 func TestJoinUndoesSplit(t *testing.T) {
 	for _, tc := range []struct {
 		url  string
-		host string // "": same as the URL's
+		host string // "": the host of the URL
 		form Form
 		text string
 	}{

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// BenchmarkTake picks the next host and puts it back with a time among the others'.
+// BenchmarkTake picks the next host and puts it back with a ready time between those of the other hosts.
 func BenchmarkTake(b *testing.B) {
 	for _, hosts := range []int{1_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {

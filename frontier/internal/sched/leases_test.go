@@ -44,7 +44,7 @@ func TestLeasesWithoutTimeout(t *testing.T) {
 	}
 }
 
-// TestKeptLeasesNeverExpire also checks that EndKept ends all given leases or none.
+// TestKeptLeasesNeverExpire checks that kept leases never expire, and that EndKept ends all given leases or none.
 func TestKeptLeasesNeverExpire(t *testing.T) {
 	l := NewLeases[string](10*time.Nanosecond, 0)
 	a, _ := l.Grant("a", 0)

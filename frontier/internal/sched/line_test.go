@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// counter holds a number. Callers of its Line wait until it is not 0.
+// counter holds a number. Callers of its Line wait until the number is not 0.
 type counter struct {
 	mu    sync.Mutex
 	line  Line
@@ -75,7 +75,7 @@ func TestLineWakesAsFewAsNeeded(t *testing.T) {
 	})
 }
 
-// TestLineWatchesTheClockOnce checks that only the front caller has a timer, and that the next in line takes it over.
+// TestLineWatchesTheClockOnce checks that only the front caller has a timer, and that the next caller takes over the timer.
 func TestLineWatchesTheClockOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

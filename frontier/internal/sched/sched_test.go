@@ -40,7 +40,7 @@ func TestRestingHostComesBack(t *testing.T) {
 	}
 }
 
-// TestReadyIsNeverShortened checks that the longest wait of several holders decides.
+// TestReadyIsNeverShortened checks that, if several workers hold a host, the longest of their waits decides.
 func TestReadyIsNeverShortened(t *testing.T) {
 	s := New[string, int]()
 	h := s.Open("a:80", 3)
@@ -55,13 +55,13 @@ func TestReadyIsNeverShortened(t *testing.T) {
 	if s.Take(99) != nil || s.Take(100) != h {
 		t.Fatalf("ready at %d, want 100", h.Ready())
 	}
-	s.Release(h, Gone, 200, 101) // while the host is already due for its next item
+	s.Release(h, Gone, 200, 101) // the host is already due for its next item
 	if s.Take(199) != nil || s.Take(200) != h {
 		t.Fatalf("ready at %d, want 200", h.Ready())
 	}
 	s.Take(200)
 	s.Offer(h, 1, 200)
-	s.Release(h, Gone, 300, 201) // while another holder is left
+	s.Release(h, Gone, 300, 201) // another worker still holds the host
 	if s.Take(299) != nil || s.Take(300) != h {
 		t.Fatalf("ready at %d, want 300", h.Ready())
 	}
@@ -139,7 +139,7 @@ func TestPinnedHostIsNotForgotten(t *testing.T) {
 	}
 }
 
-// TestFreedPlaceIsUsedWhileItsURLIsHeld checks that such a host can be served, is not forgotten and counts as busy.
+// TestFreedPlaceIsUsedWhileItsURLIsHeld checks that a host whose slot was freed early can be served, is not forgotten and counts as busy.
 func TestFreedPlaceIsUsedWhileItsURLIsHeld(t *testing.T) {
 	s := New[string, int]()
 	h := s.Open("a:80", 1)
