@@ -68,7 +68,7 @@ func (s *sim) budget(h crawltest.RandomHost, e *crawler.HostSettings, run span, 
 	for _, r := range all {
 		forOther := strings.Contains(r.URL, "/robots-of-") // the robots.txt of another host redirects here, and needs the response
 		switch {
-		case r.Start.Before(run.from) || r.Start.After(run.to):
+		case r.Start.Before(run.from) || !r.Start.Before(run.to): // a Run ends later than its requests begin
 			continue
 		case first.IsZero() && !forOther: // the time of a host begins with the first request for a URL of its own
 			first = r.Start
