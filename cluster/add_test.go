@@ -19,8 +19,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// Seeds are added while nodes are killed and cut off; the process that adds them is also killed, and begins again. Each seed is crawled
-// once, even if the job knew it already.
+// Seeds are added to a running job while nodes are killed and cut off. The process that adds the seeds is killed as well, and started
+// again. Each seed is crawled once, even if the job knew its URL already.
 func TestAddedRequestsAreCrawledOnce(t *testing.T) {
 	runs, late := long.N(4, 12), 0
 	for seed, done := uint64(0), 0; done < runs; seed++ {
@@ -54,7 +54,7 @@ func TestAddedRequestsAreCrawledOnce(t *testing.T) {
 				ended <- err
 			}()
 			s.run()
-			if err := <-ended; err != nil { // the job ended before all seeds were added: which ones are missing is unknown
+			if err := <-ended; err != nil { // the job ended before all seeds were added: the test does not know which seeds are missing
 				late++
 				return
 			}
@@ -69,7 +69,7 @@ func TestAddedRequestsAreCrawledOnce(t *testing.T) {
 	}
 }
 
-// add adds seeds as one process does, over a connection that loses messages like those of nodes.
+// add adds seeds in one process, whose connection loses messages as often as those of nodes.
 func (s *sim) add(ctx context.Context, seed uint64, urls []string) error {
 	conn, f := s.server.Connect(), s.faults
 	f.Seed = seed
@@ -91,7 +91,7 @@ func (s *sim) add(ctx context.Context, seed uint64, urls []string) error {
 	return a.Flush(ctx)
 }
 
-// However much is added, messages stay small and little is kept in memory.
+// However many seeds are added, messages stay small, and few of the seeds are kept in memory.
 func TestAdderKeepsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &sizes{Engine: mem.New().Connect()}
@@ -103,7 +103,7 @@ func TestAdderKeepsLittle(t *testing.T) {
 			t.Fatal(err)
 		}
 		most, long := 0, strings.Repeat("x", 1500)
-		for i := range 30_000 { // 45 MB
+		for i := range 30_000 { // 45 MB of seeds
 			u, err := weburl.Parse(fmt.Sprintf("http://h%d.test/%d%s", i%5000, i, long))
 			if err != nil {
 				t.Fatal(err)
@@ -125,7 +125,7 @@ func TestAdderKeepsLittle(t *testing.T) {
 	})
 }
 
-// sizes is an engine that records the sizes of messages.
+// sizes is an engine that records the size of each message.
 type sizes struct {
 	cluster.Engine
 	mu      sync.Mutex

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/frontier"
 )
 
-// postbox implements Inboxes.Send, which fails while away is set.
+// postbox is an engine whose Send records messages, or fails while away is set.
 type postbox struct {
 	Inboxes
 	mu   sync.Mutex
@@ -34,7 +34,7 @@ func (p *postbox) Send(ctx context.Context, _ int, _ string, offer []byte) error
 	return err
 }
 
-// senders returns n shards of a node that has a lease for each.
+// senders returns n shards, each with a valid lease, of one node.
 func senders(n int) (all []*Shard) {
 	for i := range n {
 		s := &Shard{Number: i, owner: &owner{lease: newLease(10 * time.Second)}}
@@ -52,7 +52,7 @@ func oneLink(t *testing.T, path int) []frontier.Request {
 	return []frontier.Request{{URL: parse(t, fmt.Sprint("http://other.test/", path))}}
 }
 
-// Links that several shards send to the same shard within the window become one message. No sender continues before it is durable.
+// Links that several shards send to the same shard within the window become one message. Each sender waits until the message is durable.
 func TestLinksOfSeveralShardsAreOneMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &postbox{}
@@ -78,7 +78,7 @@ func TestLinksOfSeveralShardsAreOneMessage(t *testing.T) {
 	})
 }
 
-// A message has limited size: later links are in the next one.
+// The size of a message is limited: further links go into the next message.
 func TestBatchesAreOfLimitedSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &postbox{}
@@ -98,7 +98,7 @@ func TestBatchesAreOfLimitedSize(t *testing.T) {
 	})
 }
 
-// A sender whose lease or context has ended stops waiting. The others wait, and their links are sent.
+// A sender whose lease or context has ended stops waiting. The other senders still wait, and their links are sent.
 func TestSenderThatLeavesABatchDoesNotAffectOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &postbox{away: true}
@@ -132,7 +132,7 @@ func TestSenderThatLeavesABatchDoesNotAffectOthers(t *testing.T) {
 	})
 }
 
-// A sender that arrives after all others have left gets a new batch.
+// A sender that arrives after all others have left the batch gets a new batch.
 func TestBatchThatWasLeftIsShut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &postbox{}

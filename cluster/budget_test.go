@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/internal/long"
 )
 
-// I7: whatever happens, in any order, with replaced owners, calls without an answer and stale reads, the shards never commit more pages
-// than the limit of the job; the register always sums to that limit; and in the end all of it is used.
+// Invariant I7: the shards never commit more pages than the limit of the job, although owners are replaced, calls get no answer and reads
+// are stale. The register of pages always adds up to that limit, and in the end the whole limit is used.
 func TestBudgetModel(t *testing.T) {
 	for seed := range uint64(long.N(10, 40)) {
 		synctest.Test(t, func(t *testing.T) { runBudget(t, seed) })
@@ -64,14 +64,14 @@ type budgetModel struct {
 	s      *mem.Server
 	job    cluster.Job
 	dir    string
-	owners []*cluster.BudgetOwner // the newest of each shard
-	olds   []*cluster.BudgetOwner // those that were replaced
+	owners []*cluster.BudgetOwner // the newest owner of each shard
+	olds   []*cluster.BudgetOwner // replaced owners
 	made   int
 	urls   int
 	calm   bool
 }
 
-// own makes another process the owner of a shard, with this many new URLs. The previous owner does not know.
+// own makes another process the owner of a shard and queues that many new URLs. The previous owner is not told.
 func (m *budgetModel) own(shard, urls int) {
 	conn := m.s.Connect()
 	m.made++
@@ -106,7 +106,7 @@ func (m *budgetModel) step() {
 	case 3:
 		o.Tidy(m.starving())
 	case 4:
-		o.Tidy([]int{99}) // another shard needs pages
+		o.Tidy([]int{99}) // as if another shard needed pages
 	case 5:
 		o.None()
 	default:
@@ -122,7 +122,7 @@ func (m *budgetModel) starving() []int {
 	return g.Starving
 }
 
-// spent returns how many pages are committed according to the journals.
+// spent returns the number of committed pages according to the journals.
 func (m *budgetModel) spent() (sum int64) {
 	for _, o := range m.owners {
 		sum += o.Committed()

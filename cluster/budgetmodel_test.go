@@ -11,11 +11,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// BudgetOwner is a process that owns a shard, or believes so. Its queue is real; a test serves the claims.
+// BudgetOwner is a process that owns a shard, or wrongly believes that it does. Its queue is real; a test serves the claimed URLs.
 type BudgetOwner struct {
 	s      *Shard
 	q      *queue
-	claims []frontier.Claim // pages not committed yet
+	claims []frontier.Claim // claimed URLs whose pages are not committed yet
 }
 
 // OwnBudget takes over a shard.
@@ -40,7 +40,7 @@ func OwnBudget(ctx context.Context, e Engine, shard int, dir string) (*BudgetOwn
 	if err != nil {
 		return nil, err
 	}
-	o.lease.life = 1 << 60 // never renewed
+	o.lease.life = 1 << 60 // the test never renews the lease
 	s, err := n.openShard(o)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (o *BudgetOwner) Add(from, n int) error {
 	return nil
 }
 
-// Alive reports whether the process can still commit.
+// Alive reports whether the lease of the process still holds, so that the process can commit.
 func (o *BudgetOwner) Alive() bool { return o.s.owner.lease.check() == nil }
 
 // claim claims a URL, if possible.
@@ -107,7 +107,7 @@ func (o *BudgetOwner) Commit() {
 // Tidy calls pages.tidy.
 func (o *BudgetOwner) Tidy(starving []int) { o.s.pages.tidy(context.Background(), starving) }
 
-// Committed returns how many pages the shard has committed, as far as this owner knows.
+// Committed returns the number of pages that the shard has committed, as far as this owner knows.
 func (o *BudgetOwner) Committed() int64 { return o.s.store.Offsets("")[offsetPages] }
 
 // Close ends the process.
@@ -125,7 +125,7 @@ func ReadGrants(e Engine, j Job) (grants, error) {
 	return g, err
 }
 
-// CommitLink serves a claim whose page has one link, and commits it.
+// CommitLink serves a claimed URL whose page has one link, and commits the page.
 func (o *BudgetOwner) CommitLink(ctx context.Context, link weburl.URL) error {
 	if len(o.claims) == 0 {
 		o.Page()

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// EndModel is a job of three shards in which only the parts that decide about its end are real: journals and inboxes, owners, their beats,
-// and the probes. A shard's queue is a number. A takeover forgets what the previous owner has not committed; that owner continues until it
-// is refused.
+// EndModel is a job of three shards in which only the parts that decide when the job ends are real: journals, inboxes, owners, their signs
+// of life (beats), and probes. A shard's queue is only a number. A new owner starts from the committed state; the previous owner continues
+// until the journal refuses it.
 type EndModel struct {
 	t       *testing.T
 	rng     *rand.Rand
@@ -20,27 +20,27 @@ type EndModel struct {
 	stale   Engine
 	owners  []*modelOwner // including replaced ones
 	shards  int
-	links   int // links that pages may still have
+	links   int // number of links that pages may still have
 	attempt finisher
 	adder   *Adder // adds requests from outside
-	adds    int    // requests that it may still add
-	added   []int  // its offers since it holds the end
-	counts  []bool // by number of an offer: whether its sender has committed the page
+	adds    int    // number of requests that adder may still add
+	added   []int  // offers that adder sent since it last held the end of the job
+	counts  []bool // for each offer, by its number: whether its sender has committed the page
 }
 
-// modelOwner is a process that owns a shard, or believes so.
+// modelOwner is a process that owns a shard, or wrongly believes that it does.
 type modelOwner struct {
 	*owner
-	queue int    // pages, the durable ones
-	inbox uint64 // position up to which it has read, also durable
-	probe uint64 // the last probe that it has read
-	// under has the unsent links of the page in progress, by shard. nil: no page is in progress.
+	queue int    // number of queued pages, as committed
+	inbox uint64 // position up to which the owner has read its inbox, as committed
+	probe uint64 // the last probe that the owner has read
+	// under holds the number of unsent links of the page in progress, by shard. nil: no page is in progress.
 	under  []int
 	served bool  // whether a page is in progress
 	sent   []int // the offers of the page in progress
 }
 
-// NewEndModel makes a model. connect returns a connection whose reads are stale with the given probability.
+// NewEndModel makes a model. The reads of a connection from connect are stale with the given probability.
 func NewEndModel(t *testing.T, seed uint64, connect func(stale float64) Engine) *EndModel {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	m := &EndModel{t: t, rng: rng, ctx: t.Context(), calm: connect(0), stale: connect(0.5), shards: 3, links: 1 + rng.IntN(8), adds: rng.IntN(12)}
@@ -93,7 +93,7 @@ func (m *EndModel) serve(o *modelOwner) {
 			if n > 0 && shard != o.shard {
 				o.under[shard] = 0
 				m.send(o, shard, n)
-				return // another event may come before the next one
+				return // another event may happen before the page's next step
 			}
 		}
 		if m.commit(o, o.queue-1+o.under[o.shard], o.inbox) {
@@ -105,7 +105,7 @@ func (m *EndModel) serve(o *modelOwner) {
 	}
 }
 
-// add does one step of an operator who adds requests: they count if the end was held after they were sent.
+// add does one step of an operator who adds requests. These must be crawled once the operator has held the job's end after sending them.
 func (m *EndModel) add() {
 	if m.adds > 0 && (len(m.added) == 0 || m.rng.IntN(2) == 0) {
 		m.adds--
@@ -115,7 +115,7 @@ func (m *EndModel) add() {
 			m.t.Fatal(err)
 		}
 		if m.rng.IntN(4) == 0 {
-			return // another event may come before the end is held
+			return // another event may happen before the end is held
 		}
 	}
 	if len(m.added) == 0 {
@@ -131,14 +131,14 @@ func (m *EndModel) add() {
 }
 
 func (m *EndModel) send(o *modelOwner, shard, links int) {
-	x := message{from: len(m.counts), epoch: uint64(links)} // shorthand: the number of the offer and of its links
+	x := message{from: len(m.counts), epoch: uint64(links)} // from is the number of the offer, and epoch that of its links
 	o.sent, m.counts = append(o.sent, x.from), append(m.counts, false)
 	if err := m.calm.Send(m.ctx, shard, fmt.Sprint(m.rng.Uint64()), x.encode()); err != nil {
 		m.t.Fatal(err)
 	}
 }
 
-// commit makes a shard's state durable after a page was done or the inbox was read, and reports whether that succeeded.
+// commit makes a shard's state durable after a page was served or the inbox was read. It reports whether the journal accepted the state.
 func (m *EndModel) commit(o *modelOwner, queue int, inbox uint64) bool {
 	state := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(queue)), inbox)
 	if _, err := o.Append(state); err != nil {
@@ -169,7 +169,7 @@ func (m *EndModel) read(o *modelOwner) {
 	if queue > o.queue && !m.commit(o, queue, at) {
 		return
 	}
-	o.inbox, o.probe = at, probe // without an offer, a takeover makes it read again
+	o.inbox, o.probe = at, probe // if there was no offer, this is not committed: after a takeover, the messages are read again
 	m.beat(o)
 }
 
@@ -178,7 +178,7 @@ func (m *EndModel) beat(o *modelOwner) {
 	_ = o.beat(o.queue == 0 && !o.served, o.probe, mark)
 }
 
-// takeOver makes another process the owner, with the state of the journal.
+// takeOver makes another process the owner. It starts from the state in the journal.
 func (m *EndModel) takeOver(shard int) {
 	last, err := m.calm.Last(m.ctx, shard)
 	if err != nil {
@@ -206,8 +206,8 @@ func (m *EndModel) takeOver(shard int) {
 	m.owners = append(m.owners, x)
 }
 
-// check checks that the job is done. An offer whose sender has not committed the page does not count: the shard's present owner sends the
-// page's links itself.
+// check checks that the job is done when the probes say so. An offer whose sender has not committed the page does not count, because the
+// present owner of the sender's shard sends the page's links again.
 func (m *EndModel) check() {
 	for shard := range m.shards {
 		var o *modelOwner

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// A crawl in one process that takes turns at hosts with all jobs of an engine. For an engine with servers, use cluster/nats.ConnectClocks.
+// A crawl in one process takes turns at hosts with all jobs of an engine. For an engine with servers, use cluster/nats.ConnectClocks.
 func ExampleClocks() {
 	ctx := context.Background()
 	engine := mem.New().Connect()
@@ -21,7 +21,7 @@ func ExampleClocks() {
 	// Output: away: <nil>
 }
 
-// A job of eight shards that all nodes of an engine know.
+// Create a job of eight shards, which all nodes on the engine can load.
 func Example() {
 	ctx := context.Background()
 	engine := mem.New().Connect()

@@ -9,10 +9,10 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// RunNode is Node.Run for a process that ends at once when alive is done.
+// RunNode is like Node.Run, but the process ends at once, as if it were killed, when alive is done.
 func RunNode(n *Node, ctx, alive context.Context) error { return n.run(ctx, alive) }
 
-// MaxSkew returns the MaxSkew of the job.
+// MaxSkew returns Job.MaxSkew of the job of the node.
 func (n *Node) MaxSkew() int64 { return int64(n.job.MaxSkew) }
 
 // CreateOld stores a new job as version 0.2.0 does.
@@ -32,7 +32,7 @@ func CreateOld(ctx context.Context, e Registers, j Job) error {
 	return storeJSON(ctx, e, registerJob, j, rev)
 }
 
-// OldOwner owns a shard as a node of version 0.2.0 does.
+// OldOwner represents an owner of a shard in a node of version 0.2.0.
 type OldOwner struct {
 	engine Engine
 	shard  int
@@ -40,7 +40,7 @@ type OldOwner struct {
 	last   uint64
 }
 
-// TakeOld takes over a shard. It returns an error if that version cannot read the last record.
+// TakeOld takes over a shard as version 0.2.0 does. It returns an error if that version cannot read the last record.
 func TakeOld(ctx context.Context, e Engine, shard int) (*OldOwner, error) {
 	last, err := e.Last(ctx, shard)
 	if err != nil {
@@ -70,7 +70,7 @@ func (o *OldOwner) append(ctx context.Context, k kind, body []byte) (err error) 
 	return err
 }
 
-// SignOld gives a sign of life as a node of version 0.2.0 does.
+// SignOld writes a sign of life as a node of version 0.2.0 does.
 func SignOld(ctx context.Context, e Registers, name string, beat uint64) error {
 	for {
 		signs, rev, err := loadSigns(ctx, e)
@@ -84,10 +84,10 @@ func SignOld(ctx context.Context, e Registers, name string, beat uint64) error {
 	}
 }
 
-// RegisterEnd is the register that records that a job is over.
+// RegisterEnd is the name of the register that records that a job is over.
 const RegisterEnd = registerEnd
 
-// Rebuild takes over a shard and opens its store, rebuilt in dir.
+// Rebuild takes over a shard, rebuilds its store from the journal in dir, and opens the store.
 func Rebuild(ctx context.Context, e Engine, shard int, dir string, j Job) (*disk.Store, error) {
 	last, err := e.Last(ctx, shard)
 	if err != nil {
@@ -103,8 +103,8 @@ func Rebuild(ctx context.Context, e Engine, shard int, dir string, j Job) (*disk
 	return disk.Open(dir, disk.Config{Journal: o})
 }
 
-// FollowWhileBeating takes over shard 0 and follows its journal, after another goroutine has appended beats. It returns the numbers of the
-// record that made it the owner and of the last record read.
+// FollowWhileBeating takes over shard 0, appends signs of life (beats), and then follows the journal. It returns the numbers of the record
+// that made it the owner and of the last record that it read.
 func FollowWhileBeating(ctx context.Context, e Engine, dir string, j Job, beats int) (opened, read uint64, err error) {
 	noting := &reading{Engine: e}
 	o, err := takeOver(ctx, noting, 0, "n", j.TTL, Entry{})
@@ -121,7 +121,7 @@ func FollowWhileBeating(ctx context.Context, e Engine, dir string, j Job, beats 
 	return opened, noting.last, err
 }
 
-// reading records the last record that was read.
+// reading is an engine that records the number of the last record read.
 type reading struct {
 	Engine
 	last uint64
@@ -137,7 +137,7 @@ func (r *reading) Read(ctx context.Context, shard int, after uint64) iter.Seq2[E
 	}
 }
 
-// RebuildIn is Rebuild for shard 0, by a node that lives until the process ends.
+// RebuildIn is like Rebuild, for shard 0 and a node that lives until the process ends.
 func RebuildIn(e Engine, dir string, j Job, c disk.Config) (*disk.Store, error) {
 	ctx := context.Background()
 	last, err := e.Last(ctx, 0)
@@ -148,7 +148,7 @@ func RebuildIn(e Engine, dir string, j Job, c disk.Config) (*disk.Store, error) 
 	if err != nil {
 		return nil, err
 	}
-	o.lease.life = 1 << 60 // never renewed
+	o.lease.life = 1 << 60 // the test never renews the lease
 	if err := o.follow(dir, c); err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func RebuildIn(e Engine, dir string, j Job, c disk.Config) (*disk.Store, error) 
 	return disk.Open(dir, c)
 }
 
-// Written is a record of a journal.
+// Written is a record of a journal, with the time at which the engine stored it.
 type Written struct {
 	At          time.Time // when the engine stored it
 	Epoch       uint64
@@ -176,7 +176,7 @@ func ReadWritten(entries []Entry) (all []Written, err error) {
 	return all, nil
 }
 
-// Waiting returns the number of requests that [Adder.Add] has accepted but not sent yet.
+// Waiting returns the number of requests that [Adder.Add] has accepted but not yet sent.
 func (a *Adder) Waiting() (n int) {
 	for _, all := range a.waiting {
 		n += len(all)
@@ -184,10 +184,10 @@ func (a *Adder) Waiting() (n int) {
 	return n
 }
 
-// SetProcess sets the process of a job that holds the clocks, and the process that is proven to have ended.
+// SetProcess sets the ID of the process that uses the clocks, and the ID of the earlier process that is proven to have ended.
 func SetProcess(k *Clocks, id, gone string) { k.id, k.gone = id, gone }
 
-// AskIdle returns a function that asks a shard whether it is idle: each call checks for an answer.
+// AskIdle returns a function that asks a shard whether it is idle. Each call looks for the answer once.
 func AskIdle(e Engine, shard int, probe uint64) (ask func(ctx context.Context) (answered, busy bool)) {
 	q := question{probe: probe}
 	return func(ctx context.Context) (answered, busy bool) { return q.ask(ctx, e, shard) }

@@ -12,7 +12,7 @@ import (
 
 var endRuns = flag.Int("end.n", long.N(300, 1500), "number of seeds TestEndModel goes through")
 
-// I8: whatever happens, in any order, the probes find a job done only if nothing is queued and no offer is in progress.
+// Invariant I8: whatever happens, in any order, the probes find a job done only if nothing is queued and no offer of links is in progress.
 func TestEndModel(t *testing.T) {
 	ended := 0
 	for seed := range uint64(*endRuns) {

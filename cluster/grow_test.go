@@ -20,11 +20,11 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// simOperator is the operator that doubles the shards of a simulated job.
+// simOperator is the name of the operator who doubles the shards of a simulated job.
 const simOperator = "operator"
 
-// TestSimGrow doubles the shards of simulated jobs. The operator is killed at each of its calls in turn; sometimes nodes work on the job
-// in between. Afterwards the checks of [TestSim] still hold: each page once, none lost, and no pause cut short.
+// TestSimGrow doubles the shards of simulated jobs. The operator's process is killed at each of its calls in turn; sometimes nodes work on
+// the job before it tries again. Afterwards the checks of [TestSim] hold: each page once, none lost, no pause cut short.
 func TestSimGrow(t *testing.T) {
 	seeds := []uint64{1, 3, 5}
 	for i := range uint64(long.N(0, 20)) {
@@ -52,7 +52,7 @@ func TestSimGrow(t *testing.T) {
 	}
 }
 
-// crawlSome lets nodes work for a while, some of which are killed, and then stops the job.
+// crawlSome lets nodes work for a while, kills at most one of them, and then stops the job.
 func (s *sim) crawlSome(rng *rand.Rand) {
 	time.Sleep(time.Duration(rng.Int64N(int64(25 * time.Second))))
 	for i, x := range s.living() {
@@ -77,7 +77,7 @@ func (s *sim) ended() {
 	}
 }
 
-// resume lets nodes work again, even if some reads are stale: otherwise nodes would end and be started again and again.
+// resume lets nodes work again. It clears the register of the end, as nodes with stale reads would end and be started again and again.
 func (s *sim) resume() {
 	e := s.server.Connect()
 	_, err := cluster.Give(s.t.Context(), e, cluster.Order{What: cluster.OrderResume})
@@ -92,7 +92,7 @@ func (s *sim) resume() {
 	}
 }
 
-// double doubles the shards, unless everything has been crawled already.
+// double doubles the shards, unless all pages have been crawled already.
 func (s *sim) double(rng *rand.Rand) {
 	if end, err := cluster.LoadEnd(s.t.Context(), s.server.Connect()); end != cluster.EndStopped || err != nil {
 		return
@@ -101,7 +101,7 @@ func (s *sim) double(rng *rand.Rand) {
 	for call := 0; ; call += 1 + rng.IntN(2+call/5) {
 		conn := s.server.Connect()
 		f := s.faults
-		f.Seed, f.Lost, f.Unheard = rng.Uint64(), 0, 0 // without lost or unanswered calls, as it ends with its first error
+		f.Seed, f.Lost, f.Unheard = rng.Uint64(), 0, 0 // no lost or unanswered calls: Grow ends with its first error
 		conn.Misbehave(f)
 		ctx, kill := context.WithCancel(s.t.Context())
 		killed := false
@@ -114,7 +114,7 @@ func (s *sim) double(rng *rand.Rand) {
 		}
 		s.log("doubled until call %d: %v; %d shards", call, err, j.Shards)
 		switch {
-		case err != nil && !killed && (s.faults.Stale == 0 || call > 3000): // otherwise it may have read an old state of the job
+		case err != nil && !killed && (s.faults.Stale == 0 || call > 3000): // with stale reads, Grow may have read an old state of the job
 			s.t.Fatalf("call %d: %v", call, err)
 		case err == nil && j.Shards != g.Shards:
 			s.t.Fatalf("call %d: %d shards without an error", call, j.Shards)
@@ -133,7 +133,7 @@ func (s *sim) double(rng *rand.Rand) {
 	}
 }
 
-// TestGrowIsRefused checks that the shards of a job can only be doubled, only while nobody works on it, and only up to the maximum.
+// TestGrowIsRefused checks that shards can only be doubled, only while no node works on the job, and only up to the maximum number.
 func TestGrowIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		created, shards int
@@ -169,7 +169,7 @@ func TestGrowIsRefused(t *testing.T) {
 	}
 }
 
-// stopped makes a drained job whose shards never had an owner.
+// stopped makes a job that was drained before any node owned a shard.
 func stopped(t *testing.T, shards int) *mem.Server {
 	t.Helper()
 	s := mem.New()
@@ -187,7 +187,7 @@ func growth(t *testing.T, shards int) cluster.Growth {
 	return cluster.Growth{Shards: shards, By: simOperator, Dir: t.TempDir(), Store: disk.Config{CacheSize: 1 << 20, MemTableSize: 64 << 10}}
 }
 
-// besides is an engine that calls f when the time is asked before the last step of Grow.
+// besides is an engine that calls f whenever the time is asked for, which Grow does before its last step.
 type besides struct {
 	*mem.Conn
 	f func()
@@ -199,8 +199,8 @@ func (b besides) Now(ctx context.Context) (time.Time, error) {
 	return b.Conn.Now(ctx)
 }
 
-// TestOnlyOneConcurrentGrowSucceeds checks that if two operators double the shards at once, one succeeds, and that none does if a node may
-// have taken over a shard. Doubled shards are not changed again.
+// TestOnlyOneConcurrentGrowSucceeds checks that if two operators double the shards at once, one of them succeeds; that Grow fails if a node
+// may have taken over a shard meanwhile; and that doubling to a number that the job already has changes nothing.
 func TestOnlyOneConcurrentGrowSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stopped(t, 2)
@@ -210,7 +210,7 @@ func TestOnlyOneConcurrentGrowSucceeds(t *testing.T) {
 				t.Fatalf("%d shards, want %d, %v", j.Shards, want, err)
 			}
 		}
-		takesOver := func() { // this stores the orders again, and a node may own a shard then
+		takesOver := func() { // storing the orders again looks like a takeover: a node may own a shard
 			b, rev, err := s.Connect().Load(t.Context(), "orders")
 			if err == nil {
 				_, err = s.Connect().Store(t.Context(), "orders", b, rev)
@@ -240,8 +240,8 @@ func TestOnlyOneConcurrentGrowSucceeds(t *testing.T) {
 	})
 }
 
-// TestOldOffersAreSentOn checks that links sent to the former shard of a host are queued by its present shard, and that a node that does
-// not know the new shards ends.
+// TestOldOffersAreSentOn checks that links sent to the former shard of a host are queued by the host's present shard, and that a node that
+// does not know the new shards ends.
 func TestOldOffersAreSentOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()

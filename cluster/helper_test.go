@@ -10,9 +10,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// set returns t as time.Now would give it after the wall clock was moved by whole seconds: the monotonic reading stays.
+// set returns t as time.Now would return it after the wall clock was set by whole seconds: the monotonic reading stays the same.
 func set(t time.Time, d time.Duration) time.Time {
-	const seconds = 30 // the lowest bit of time.Time.wall that counts seconds, if there is a monotonic reading
+	const seconds = 30 // lowest bit of the seconds in time.Time.wall, if there is a monotonic reading
 	(*struct{ wall uint64 })(unsafe.Pointer(&t)).wall += uint64(d/time.Second) << seconds
 	return t
 }
@@ -34,7 +34,7 @@ func noise(rng *rand.Rand, n int) []byte {
 	return b
 }
 
-// links are requests with all fields set.
+// links returns two requests: one with only a URL, and one with all fields set.
 func links(t testing.TB) []frontier.Request {
 	return []frontier.Request{
 		{URL: parse(t, "http://a.test/")},

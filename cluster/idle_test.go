@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A node with more than its share gives back busy shards and keeps idle ones: a shard that moves cannot answer whether it is idle, so the
-// job would not end.
+// A node with more than its share gives back busy shards and keeps idle ones. A shard that moves between nodes cannot answer whether it is
+// idle; if idle shards moved, the job would not end.
 func TestIdleShardsStayWhereTheyAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()
@@ -36,7 +36,7 @@ func TestIdleShardsStayWhereTheyAre(t *testing.T) {
 					}
 				},
 			})()
-			time.Sleep(time.Minute) // the first node has taken all shards
+			time.Sleep(time.Minute) // meanwhile the first node takes all shards
 		}
 		if moved.Load() != 1 || idle.Load() != 0 {
 			t.Errorf("the busy shard was given back %d times, want once; idle ones %d times, want never", moved.Load(), idle.Load())
@@ -60,8 +60,8 @@ func holdPage(ctx context.Context, sh *cluster.Shard) error {
 	return err
 }
 
-// An owner may give its shard back before it answers whether it is idle. This attempt to end the job is then given up, and the next owner
-// answers the next attempt.
+// An owner may give its shard back before it has answered a probe that asks whether the shard is idle. That probe then fails, and the next
+// owner answers the next probe.
 func TestOwnerMayLeaveBeforeItAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()
@@ -79,7 +79,7 @@ func TestOwnerMayLeaveBeforeItAnswers(t *testing.T) {
 		if answered, busy := ask(t.Context()); answered || busy {
 			t.Errorf("while nobody owns it: answered %t, busy %t", answered, busy)
 		}
-		if err := e.Drop(t.Context(), 1, 1000); err != nil { // as if the first owner had already read it
+		if err := e.Drop(t.Context(), 1, 1000); err != nil { // as if the first owner had already read the probe
 			t.Fatal(err)
 		}
 		stop := own()

@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// reading is an engine that counts reads of the first inbox. If it is mute, Watch never calls its function.
+// reading is an engine that counts reads of the first inbox. If mute is set, Watch never calls its function.
 type reading struct {
 	cluster.Engine
 	mute  bool
@@ -38,8 +38,8 @@ func (c *reading) Watch(shard int, f func()) (stop func(), err error) {
 	return c.Engine.Watch(shard, f)
 }
 
-// An inbox is read within a second of an arrival, or within five if the engine did not announce it. An inbox without arrivals is read
-// every five seconds.
+// An inbox is read within a second after a message arrives, or within five seconds if the engine did not announce the message. An inbox
+// without messages is read every five seconds.
 func TestInboxesAreReadWhenSomethingArrives(t *testing.T) {
 	for name, tc := range map[string]struct {
 		mute   bool
@@ -83,12 +83,12 @@ func TestInboxesAreReadWhenSomethingArrives(t *testing.T) {
 	}
 }
 
-// A shard that has URLs to crawl reads its inbox every five seconds in a job of many shards, however much arrives, and every second in a
-// job of a few.
+// In a job of many shards, a shard that has URLs to crawl reads its inbox every five seconds, however many messages arrive. In a job of a
+// few shards, the interval is one second.
 func TestBusyShardsReadTheirInboxRarely(t *testing.T) {
 	for shards, tc := range map[int]struct {
-		late  int64 // unread messages, if one arrives each second
-		reads int64 // reads in a minute
+		late  int64 // unread messages, if one message arrives each second
+		reads int64 // number of reads in a minute
 	}{64: {late: 5, reads: 13}, 8: {late: 1, reads: 61}} {
 		t.Run(fmt.Sprint(shards), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

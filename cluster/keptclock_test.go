@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// counted counts the engine's calls about clocks.
+// counted is an engine that counts how often a host clock is stored.
 type counted struct {
 	cluster.ClockStore
 	stores atomic.Int64
@@ -26,7 +26,7 @@ func (c *counted) StoreClock(ctx context.Context, key string, value []byte, rev 
 	return c.ClockStore.StoreClock(ctx, key, value, rev, life)
 }
 
-// partOf returns the clocks of a process of a job.
+// partOf returns the host clocks for the process id of a job. The process gone is proven to have ended.
 func partOf(t *testing.T, ctx context.Context, store cluster.ClockStore, id, gone string) *cluster.Clocks {
 	t.Helper()
 	k := cluster.NewClocks(ctx, store, "job", 0)
@@ -34,8 +34,8 @@ func partOf(t *testing.T, ctx context.Context, store cluster.ClockStore, id, gon
 	return k
 }
 
-// TestSingleGateRarelyAsksTheEngine checks that the clocks of a host and an address are not stored twice for each request. Each turn
-// of a gate that comes after more than a second is reported to the engine.
+// TestSingleGateRarelyAsksTheEngine checks that a process that is alone at a host does not store the clocks of the host and its address
+// twice for each request. Only a turn of a gate that comes after more than a second is reported to the engine.
 func TestSingleGateRarelyAsksTheEngine(t *testing.T) {
 	for delay, most := range map[time.Duration]int64{100 * time.Millisecond: 12, time.Second: 2 * 32} {
 		synctest.Test(t, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestSingleGateRarelyAsksTheEngine(t *testing.T) {
 	}
 }
 
-// TestNewcomerGetsATurnWhileAClockIsHeld has a newcomer wait for a gate that makes requests all the time, and for one that does not return.
+// TestNewcomerGetsATurnWhileAClockIsHeld lets a gate wait for another one that makes requests all the time, or one that has stopped.
 func TestNewcomerGetsATurnWhileAClockIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -62,7 +62,7 @@ func TestNewcomerGetsATurnWhileAClockIsHeld(t *testing.T) {
 		busy, waits := gateOn(t, k, "a", 200*time.Millisecond), gateOn(t, other, "b", time.Second)
 		var mu sync.Mutex
 		var all []string
-		var last time.Time // the end of the last request
+		var last time.Time // end of the last request
 		one := func(g *politeness.Gate, name string) {
 			p := admit(t, g, robots, "192.0.2.1")
 			mu.Lock()
@@ -107,8 +107,8 @@ func TestNewcomerGetsATurnWhileAClockIsHeld(t *testing.T) {
 	})
 }
 
-// TestClocksOfAKilledProcess checks that the clocks of a process that has provably ended are free after the pause, and otherwise when its
-// request must be over. A long pause is stored at once.
+// TestClocksOfAKilledProcess checks when others may take the clocks of a killed process: after the pause if the process has provably ended,
+// otherwise when its request must be over. A long pause is stored at once.
 func TestClocksOfAKilledProcess(t *testing.T) {
 	for name, c := range map[string]struct {
 		gone        string
@@ -142,7 +142,7 @@ func TestClocksOfAKilledProcess(t *testing.T) {
 	}
 }
 
-// TestClocksAreGivenBackAtOnce checks this after a pause that is longer than the engine knows, and after another crawl's turn.
+// TestClocksAreGivenBackAtOnce: a clock is given back at once after another crawl's turn, and if its pause is longer than the engine knows.
 func TestClocksAreGivenBackAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -177,7 +177,7 @@ func TestClocksAreGivenBackAtOnce(t *testing.T) {
 		}
 		waits(b, "b", end(a, x, time.Second))
 		b.Leave("b")
-		for range 2 { // in the second round the crawl is alone
+		for range 2 { // in the second round, the first crawl is alone
 			time.Sleep(time.Minute)
 			if x, err = turn(a, "a"); err != nil {
 				t.Fatal(err)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// I3: a lease ends by the monotonic clock or the wall clock, whichever is first, and counts from before the first attempt to send the
-// record.
+// Invariant I3: a lease ends by the monotonic clock or by the wall clock, whichever is first. Its life is counted from before the first
+// attempt to send the record that renews the lease.
 func TestLeaseEndsByEitherClock(t *testing.T) {
 	const ttl, life = 10 * time.Second, 9 * time.Second
 	sent := time.Now()

@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// Shards that a stopping node gives back are taken by another one at once: it need not wait for the TTL, during which the node is silent.
-// Another process may then have its name.
+// When a stopping node gives its shards back, another node takes them at once. It does not wait for the TTL, the time for which a node must
+// be silent before its shards are free. Another process may then use the stopped node's name.
 func TestReturnedShardsAreTakenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()
@@ -58,7 +58,7 @@ func TestReturnedShardsAreTakenAtOnce(t *testing.T) {
 		if stays.Load() != 2 || leaves.Load() != 2 {
 			t.Fatalf("two nodes own %d and %d of 4 shards", stays.Load(), leaves.Load())
 		}
-		slow.Store(true) // not before: nodes that have met may give back some of their shards
+		slow.Store(true) // not earlier: nodes that have just met may give back some of their shards
 		leave()
 		time.Sleep(cluster.DefaultTTL / 3)
 		if stays.Load() != 3 {

@@ -25,8 +25,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestShardIsFreeAfterItsTTL checks that a shard is free when its journal has had no new record for its TTL, even if a lagging server
-// shows older records meanwhile, or a restored engine has fewer.
+// TestShardIsFreeAfterItsTTL checks that a shard is free when its journal has had no new record for the TTL of the job, even if a lagging
+// server shows older records meanwhile, or an engine was restored and has fewer records.
 func TestShardIsFreeAfterItsTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &Node{job: Job{TTL: 20 * time.Second}, seen: map[int]sighting{}}

@@ -6,7 +6,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// Except for a small minimum per shard, the memory of a node does not grow with the number of its shards.
+// Except for a small minimum per shard, the memory of a node does not grow with the number of shards that the node owns.
 func TestShardsShareTheMemory(t *testing.T) {
 	n := &Node{share: 64}
 	if c := n.storeConfig(); c.CacheSize != 4<<20 || c.MemTableSize != 1<<20 || c.PrefetchSize != 1<<20 || c.KnownURLs != 1<<13 {

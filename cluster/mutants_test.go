@@ -13,12 +13,12 @@ import (
 
 var runMutants = flag.Bool("mutants", false, "build this package without each of its protections and run the test that must see it: some minutes")
 
-// mutant removes one protection.
+// mutant is a change of the source that removes one protection.
 type mutant struct {
 	name     string
 	file     string
-	old, new string // old occurs exactly once
-	run      string // the test that must fail
+	old, new string // old occurs exactly once in the file
+	run      string // regular expression for the tests, at least one of which must fail
 }
 
 var mutants = []mutant{
@@ -122,7 +122,7 @@ var mutants = []mutant{
 	{"a node that owns a few has a share like others", "membership.go", "return min(s.Most, j.Shards)", "return j.Shards", "OthersTake"},
 }
 
-// TestMutants expects that a test fails without each protection. Without -mutants it only checks that the lines exist.
+// TestMutants expects that a test fails without each protection. Without the flag -mutants, it only checks that the lines to change exist.
 func TestMutants(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
@@ -155,7 +155,7 @@ func (m mutant) try(t *testing.T, text string) {
 	}
 	began := time.Now()
 	cmd := exec.Command(binary, "-test.run", "^Test("+m.run+")", "-test.timeout", "60s", "-test.failfast", "-sim.n", "60")
-	cmd.Env = append(os.Environ(), "TEST_FULL=1") // some happen rarely
+	cmd.Env = append(os.Environ(), "TEST_FULL=1") // some failures are rare
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		t.Errorf("no test notices: %s", m.name)

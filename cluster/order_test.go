@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// watched is an engine that records what is stored through it, in order; calls that it is told to refuse get no answer.
+// watched is an engine that records the order of successful stores. Stores of the kind in refuse fail without an answer.
 type watched struct {
 	cluster.Engine
 	mu     sync.Mutex
@@ -52,7 +52,7 @@ func (w *watched) Append(ctx context.Context, shard int, n cluster.Nonce, data [
 	return seq, err
 }
 
-// become starts or stops refusing, and returns what was stored so far.
+// become starts or stops refusing a kind of store. It returns the stores since the last call.
 func (w *watched) become(refuse string) (log []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,7 +60,7 @@ func (w *watched) become(refuse string) (log []string) {
 	return log
 }
 
-// owning runs a test with the owner of shard 0 of a job.
+// owning runs a test with a job and an owner of the job's shard 0.
 func owning(t *testing.T, j cluster.Job, test func(t *testing.T, w *watched, o *cluster.BudgetOwner, j cluster.Job, die func())) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +83,7 @@ func owning(t *testing.T, j cluster.Job, test func(t *testing.T, w *watched, o *
 	})
 }
 
-// hostIn returns a host that belongs to shard 0, or to another shard.
+// hostIn returns a host that belongs to shard 0 if first is true, and otherwise to another shard.
 func hostIn(j cluster.Job, first bool) string {
 	for i := 0; ; i++ {
 		if h := fmt.Sprintf("o%d.test", i); (j.Shard(h+":80") == 0) == first {
@@ -92,7 +92,7 @@ func hostIn(j cluster.Job, first bool) string {
 	}
 }
 
-// I8: links to other shards are durable before the page that has them is committed, and count as sent only then.
+// Invariant I8: the links of a page to other shards are durable before the page is committed, and only then do they count as sent.
 func TestLinksAreSentBeforeTheCommit(t *testing.T) {
 	owning(t, cluster.Job{Shards: 4}, func(t *testing.T, w *watched, o *cluster.BudgetOwner, j cluster.Job, _ func()) {
 		if err := o.Add(0, 1); err != nil {
@@ -120,7 +120,7 @@ func TestLinksAreSentBeforeTheCommit(t *testing.T) {
 	})
 }
 
-// I7: pages are returned to the register only after it is committed that the shard does not use them.
+// Invariant I7: a shard returns unused pages to the register only after it has committed that it will not use them.
 func TestPagesAreReturnedAfterTheCommit(t *testing.T) {
 	owning(t, cluster.Job{Shards: 2, Limits: cluster.Limits{Pages: 100}}, func(t *testing.T, w *watched, o *cluster.BudgetOwner, j cluster.Job, die func()) {
 		if err := o.Add(0, 1); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestAResumedJobIsCollectedAgain checks that a record of collecting holds until the next order.
+// TestAResumedJobIsCollectedAgain checks that a job counts as collected only until the next order.
 func TestAResumedJobIsCollectedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := mem.New().Connect()
@@ -53,7 +53,7 @@ func TestAResumedJobIsCollectedAgain(t *testing.T) {
 	})
 }
 
-// Orders that are given at the same time get different numbers, even with stale reads.
+// Orders that several operators give at the same time get different numbers, even with stale reads.
 func TestOrdersAtTheSameTimeAllCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()
@@ -68,7 +68,7 @@ func TestOrdersAtTheSameTimeAllCount(t *testing.T) {
 			given.Go(func() {
 				for k := range each {
 					err := cluster.ErrNoJob
-					for errors.Is(err, cluster.ErrNoJob) { // a stale read may give this error
+					for errors.Is(err, cluster.ErrNoJob) { // a stale read may not find the job
 						_, err = cluster.Give(t.Context(), conn, cluster.Order{What: "leave-out", To: fmt.Sprintf("h%d-%d.test", i, k)})
 					}
 					if err != nil {
@@ -94,7 +94,7 @@ func TestOrdersAtTheSameTimeAllCount(t *testing.T) {
 	})
 }
 
-// A job that is over accepts only the order to resume, and no order makes a job faster than it was created.
+// A job that is over accepts only the order to resume. No order lets a job crawl faster than it was created to.
 func TestOrdersThatAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := mem.New().Connect()
@@ -111,8 +111,8 @@ func TestOrdersThatAreRefused(t *testing.T) {
 		for _, c := range []struct {
 			key   string
 			value float64
-			want  error // nil: accepted
-			bad   bool  // refused for another reason
+			want  error // nil: accepted, unless bad is true
+			bad   bool  // refused with any other error
 		}{
 			{cluster.SetRate, 2, nil, false},
 			{cluster.SetRate, 10, nil, false}, // back to the job's own rate
@@ -155,8 +155,8 @@ func TestOrdersThatAreRefused(t *testing.T) {
 	})
 }
 
-// TestOrdersOutliveNodes pauses jobs and leaves a host out while nodes are killed, cut off and restarted, and reads are stale: while the
-// job is paused nothing is requested, and the next owner of a shard knows the host that is left out.
+// TestOrdersOutliveNodes pauses jobs and leaves a host out, while nodes are killed, cut off and restarted and reads are stale. During the
+// pause nothing is requested, and the next owner of a shard knows which host is left out.
 func TestOrdersOutliveNodes(t *testing.T) {
 	for seed := range uint64(long.N(5, 12)) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestOrdersOutliveNodes(t *testing.T) {
 				time.Sleep(time.Duration(5+rng.IntN(40)) * time.Second)
 				give("leave-out", s.host(1))
 				give(cluster.OrderPause, "")
-				// A node that is cut off does not know the order until its lease ends. Claimed URLs may still be requested.
+				// A node that is cut off may request URLs until its lease ends. URLs that are claimed already may still be requested.
 				time.Sleep(s.job.TTL + 2*time.Minute)
 				begin := time.Now()
 				for range 4 {
@@ -183,7 +183,7 @@ func TestOrdersOutliveNodes(t *testing.T) {
 					time.Sleep(time.Duration(rng.ExpFloat64() * float64(s.job.TTL)))
 				}
 				dies := rng.IntN(2) == 0
-				for _, x := range s.living() { // the next node knows nothing, and takes over at once what was given back
+				for _, x := range s.living() { // the next node starts without any knowledge, and takes over returned shards at once
 					if dies {
 						x.kill()
 					}
@@ -215,8 +215,8 @@ func TestOrdersOutliveNodes(t *testing.T) {
 	}
 }
 
-// A claim that waits when a pause begins gets nothing before the pause ends, whatever is queued meanwhile. A paused shard can be given
-// back.
+// If a pause begins while a call of Claim waits, the call gets no URL before the pause ends, whatever is queued meanwhile. A node can give
+// back a shard that is paused.
 func TestPauseRecallsClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()
@@ -243,7 +243,7 @@ func TestPauseRecallsClaims(t *testing.T) {
 				}
 			}
 			add("http://b.test/")
-			if _, err := f.Claim(ctx); err != nil { // in progress until the end: the job is not done
+			if _, err := f.Claim(ctx); err != nil { // this URL stays in progress until the end, so that the job is not done
 				return err
 			}
 			time.AfterFunc(2*time.Minute, func() { add("http://a.test/") })
@@ -287,7 +287,7 @@ func TestPauseRecallsClaims(t *testing.T) {
 	})
 }
 
-// A limit of pages that is raised while a job runs is as exact as the original limit.
+// If an order raises the limit of pages while a job runs, the new limit is as exact as the original one.
 func TestMorePages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := newSim(t, w, 3)
@@ -302,7 +302,7 @@ func TestMorePages(t *testing.T) {
 		}
 		s.begin("n0")
 		s.begin("n1")
-		for range 3 { // the same order, from operators who do not know each other
+		for range 3 { // the same order from three operators
 			if _, err := cluster.Give(context.Background(), s.server.Connect(), cluster.Order{What: cluster.OrderSet, Key: cluster.EndPages, Value: 11}); err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever order is stored, no rate exceeds the job's, and no limit of pages is lower than the job's.
+// Whatever orders are stored, the rate is at most that of the job, if it has one, and the limit of pages is at least that of the job.
 func TestStoredOrdersMakeNoJobFaster(t *testing.T) {
 	for _, rate := range []float64{0, 0.5, 10} {
 		for _, to := range []float64{-1, 0, 0.1, 0.5, 3, 11, math.Inf(1), math.NaN()} {

@@ -15,7 +15,7 @@ type slow struct {
 	seq   uint64
 	nonce Nonce
 	sent  int
-	lost  int // how many appends are lost before they arrive
+	lost  int // number of appends that are lost before they arrive
 	err   error
 }
 
@@ -42,7 +42,7 @@ func (s *slow) Append(ctx context.Context, _ int, n Nonce, _ []byte, last uint64
 	return s.seq, nil
 }
 
-// A record may have been stored long before its acknowledgement: the lease counts from before it was first sent.
+// A record may be stored long before its acknowledgement arrives, so the lease counts from before the record was first sent.
 func TestLeaseCountsFromTheFirstSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &slow{}
@@ -61,8 +61,8 @@ func TestLeaseCountsFromTheFirstSending(t *testing.T) {
 	})
 }
 
-// An append that was lost, or whose answer was lost, is repeated long before the lease ends: an engine that was briefly unreachable costs
-// no shard.
+// If an append or its answer is lost, the append is repeated long before the lease ends. An engine that is unreachable for a moment
+// therefore costs no shard.
 func TestLostAppendIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, ttl := range []time.Duration{MinTTL, DefaultTTL} {
@@ -79,7 +79,7 @@ func TestLostAppendIsSentAgain(t *testing.T) {
 	})
 }
 
-// Without an answer, the same record is sent again until the lease ends, and nothing after that.
+// An append without an answer is repeated until the lease ends. After that, the owner sends nothing.
 func TestAppendIsRepeatedUntilTheLeaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &slow{}
@@ -100,7 +100,7 @@ func TestAppendIsRepeatedUntilTheLeaseEnds(t *testing.T) {
 	})
 }
 
-// An owner that is fenced has lost the shard at once.
+// An owner whose append is refused because of a newer owner (fenced) has lost its lease at once.
 func TestFencedOwnerHasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &slow{}
@@ -115,7 +115,7 @@ func TestFencedOwnerHasLost(t *testing.T) {
 	})
 }
 
-// Near the end of the lease, nothing is handed out.
+// Near the end of its lease, an owner hands out no URLs to crawl until the lease is renewed.
 func TestNothingIsHandedOutNearTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOwner(t.Context(), nil, 0, "n", 30*time.Second, 0, 1)
@@ -124,7 +124,7 @@ func TestNothingIsHandedOutNearTheEnd(t *testing.T) {
 		if err := s.secure(t.Context()); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(17*time.Second + 1) // 27 s less 17 s: less than a third
+		time.Sleep(17*time.Second + 1) // 10 s of the 27 s remain: less than a third of the TTL
 		begin := time.Now()
 		time.AfterFunc(4*time.Second, func() { o.lease.renew(time.Now()) })
 		if err := s.secure(t.Context()); err != nil || time.Since(begin) < 4*time.Second {

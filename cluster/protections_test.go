@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// I1: a journal with a record whose epoch differs from the OPEN before it cannot be replayed.
+// Invariant I1: a journal in which the epoch of a record differs from that of the last OPEN record cannot be replayed.
 func TestEpochsFollowEachOther(t *testing.T) {
 	for name, all := range map[string][]record{
 		"a group of the epoch before": {{kind: kindOpen, epoch: 1}, {kind: kindOpen, epoch: 2}, {kind: kindBeat, epoch: 1}},
@@ -31,7 +31,7 @@ func TestEpochsFollowEachOther(t *testing.T) {
 	}
 }
 
-// A directory whose last group differs from the journal at that place belongs to another journal.
+// If the last group in a directory differs from the group at that place of the journal, the directory belongs to another journal.
 func TestCopyOfAnotherJournalIsNotContinued(t *testing.T) {
 	f := follower{at: disk.Mark{Seq: 2, Nonce: Nonce{1}}, open: 9}
 	r := record{kind: kindGroup, epoch: 1}
@@ -43,7 +43,7 @@ func TestCopyOfAnotherJournalIsNotContinued(t *testing.T) {
 	}
 }
 
-// The parts of an unfinished group do not become part of the next owner's group.
+// If an owner left a group of records unfinished, its parts do not become part of the next owner's group.
 func TestUnfinishedGroupIsVoid(t *testing.T) {
 	k, err := disk.OpenCopy(t.TempDir(), disk.Config{})
 	if err != nil {
@@ -63,7 +63,7 @@ func TestUnfinishedGroupIsVoid(t *testing.T) {
 	}
 }
 
-// An idle beat only counts for the last group that its owner had read then.
+// A beat, an owner's sign of life, says "idle" only if the owner has checked that since the last group of its journal.
 func TestBeatOfAnEarlierGroupIsNotIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &recorder{}
@@ -104,7 +104,7 @@ func (r *recorder) Append(_ context.Context, _ int, _ Nonce, data []byte, _ uint
 	return r.seq, nil
 }
 
-// A message with a link to a host of another shard is in the wrong inbox: two shards would request that host.
+// A message is damaged if it has a link to a host of another shard: two shards would then request that host.
 func TestOfferInAWrongInboxIsDamaged(t *testing.T) {
 	j := Job{Shards: 2, Key: []byte("key")}
 	u := parse(t, "http://a.test/")

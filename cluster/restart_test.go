@@ -13,12 +13,12 @@ import (
 	"github.com/amble-crawler/amble/frontier/disk"
 )
 
-// TestRestartedNodeTakesItsShardsAtOnce checks that the shards of a process that has provably ended are taken over at once by the next
-// process with its name and directory, and only by that.
+// TestRestartedNodeTakesItsShardsAtOnce: if a process has provably ended, the next process with its name and directory takes over its
+// shards at once, and no other process does.
 func TestRestartedNodeTakesItsShardsAtOnce(t *testing.T) {
 	const shards = 4
 	for name, c := range map[string]struct {
-		gone   string // what the second process knows about the first
+		gone   string // ID of the process that the second process knows to have ended
 		dir    string // directory of the second process
 		other  bool   // whether another node lives
 		atOnce bool
@@ -76,7 +76,7 @@ func TestRestartedNodeTakesItsShardsAtOnce(t *testing.T) {
 				if got := owned.Load(); c.atOnce && got == 0 || !c.atOnce && got != 0 {
 					t.Errorf("%d shards are taken after half a second", got)
 				}
-				for owned.Load() == 0 { // until the lease ends
+				for owned.Load() == 0 { // at the latest when the lease ends
 					time.Sleep(time.Second)
 				}
 			})

@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// restingWeb makes a job on hosts that answer each third request with 429 and a Retry-After of a minute.
+// restingWeb makes a job on hosts that answer every third request with status 429 and a Retry-After of a minute.
 func restingWeb(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	s := &sim{t: t, w: w, rng: rng, seed: seed, links: map[string][]string{}, server: mem.New(), dir: t.TempDir(), snapshots: 1 << 20}
@@ -45,7 +45,7 @@ func restingWeb(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	return s
 }
 
-// TestRetryAfterOutlivesHandOver checks that while nodes only join and leave, each new owner of a host knows the pause that it asked for.
+// TestRetryAfterOutlivesHandOver checks that each new owner of a host knows the host's pause, as long as nodes only join and leave.
 func TestRetryAfterOutlivesHandOver(t *testing.T) {
 	for seed := range uint64(max(1, *simRuns/2)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -73,9 +73,9 @@ func TestRetryAfterOutlivesHandOver(t *testing.T) {
 	}
 }
 
-// TestNothingBeginsWhileJournalStandsStill checks that no request of a shard begins much later than a commit usually takes, while its
-// journal accepts no record. An answer that is lost with its owner, such as a Retry-After, was thus received long before the next owner's
-// first request. Everything else is answered meanwhile: a server that leads some journals was killed.
+// TestNothingBeginsWhileJournalStandsStill: while the journal of a shard accepts no record, requests of that shard stop after about the
+// time that a commit may take. Therefore, if an owner is lost with an unstored response, such as a Retry-After, the response came long
+// before the next owner's first request. Only some journals stop, as if the server that leads them had been killed.
 func TestNothingBeginsWhileJournalStandsStill(t *testing.T) {
 	for seed := range uint64(max(1, *simRuns/2)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestNothingBeginsWhileJournalStandsStill(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// A record is due each quarter of the TTL, and may wait for a tenth; an answer is stored after 250 ms.
+				// A record is due every quarter of the TTL, and may be delayed by a tenth of it. A response is stored after 250 ms.
 				most := job.TTL/4 + 250*time.Millisecond + max(time.Second, job.TTL/10) + 500*time.Millisecond
 				for i := 0; !s.over() && i < 20; i++ {
 					time.Sleep(time.Duration(s.rng.ExpFloat64() * float64(8*time.Second)))
@@ -112,9 +112,9 @@ func TestNothingBeginsWhileJournalStandsStill(t *testing.T) {
 	}
 }
 
-// TestRetryAfterOfRedirectHoldsAnotherShardsHost checks that a host waits before its first request if the redirect to it asks for that,
-// whichever shards the two hosts belong to, and whichever node is killed meanwhile: between the answer and the offer of the URL, or
-// between the offer and the request.
+// TestRetryAfterOfRedirectHoldsAnotherShardsHost: if a redirect has a Retry-After, its target host waits before its first request,
+// whichever shards the two hosts belong to. That holds even if any node is killed between the response and the offer of the URL to the
+// other shard, or between that offer and the request.
 func TestRetryAfterOfRedirectHoldsAnotherShardsHost(t *testing.T) {
 	for seed := range uint64(max(3, 2**simRuns)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestRetryAfterOfRedirectHoldsAnotherShardsHost(t *testing.T) {
 				for _, v := range w.Audit(crawltest.Expect{Delay: time.Second, MaxRetryAfter: 5 * time.Minute, AllowRepeats: true}) {
 					switch {
 					case v.Rule == "P7" && !strings.HasPrefix(v.Host, "t"): // a host's own Retry-After may be lost with the node that received it
-					case v.Rule == "P7" && v.Gap < 10*s.faults.Latency && repeats(w, v.First): // the target has waited already; its owner learns of it some calls of the engine later
+					case v.Rule == "P7" && v.Gap < 10*s.faults.Latency && repeats(w, v.First): // the target waited before; its owner learns of the pause late
 					default:
 						t.Error(v)
 					}
@@ -165,7 +165,7 @@ func TestRetryAfterOfRedirectHoldsAnotherShardsHost(t *testing.T) {
 	}
 }
 
-// repeats reports whether r requests a page that was answered before.
+// repeats reports whether r requests a page that was already answered.
 func repeats(w *crawltest.Web, r crawltest.Request) bool {
 	return slices.ContainsFunc(w.Requests(), func(o crawltest.Request) bool { return o.URL == r.URL && o.Status != 0 && o.End.Before(r.Start) })
 }

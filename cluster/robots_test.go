@@ -22,12 +22,12 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// reader is a crawl that shares robots.txt files with others through an engine.
+// reader is a crawl that shares robots.txt files with other crawls through an engine.
 type reader struct {
 	*politeness.Gate
 	t      *testing.T
 	name   string
-	ahead  time.Duration // how far its clock is ahead
+	ahead  time.Duration // how far the crawl's clock is ahead
 	clocks *cluster.Clocks
 	conn   *mem.Conn
 	ledger lines
@@ -61,7 +61,7 @@ func (x *reader) keep(body string) {
 	x.files[hex.EncodeToString(sum[:])] = body
 }
 
-// visit requests a page, and first its robots.txt if necessary, which is answered with body. It reports whether robots.txt was requested.
+// visit requests a page and, if necessary, first its robots.txt, which has this body. It reports whether robots.txt was requested.
 func (x *reader) visit(page, body string) (asked bool) {
 	x.t.Helper()
 	u, err := weburl.Parse(page)
@@ -98,7 +98,7 @@ func (x *reader) visit(page, body string) (asked bool) {
 	return asked
 }
 
-// part returns the crawl for the auditor, with the measured offset of its clock.
+// part returns the crawl as input for the auditor, with the measured offset of its clock.
 func (x *reader) part() audit.Part {
 	text := x.ledger.b.String()
 	c := audit.Config{UserAgent: "testbot (+" + simContact + ")", Product: "testbot", Contact: simContact, Delay: 1}
@@ -107,7 +107,7 @@ func (x *reader) part() audit.Part {
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			x.t.Fatal(err)
 		}
-		c.Processes = []audit.Process{{Run: e.Run, Name: x.name, Ahead: x.ahead.Seconds() * 1.001, Error: 0.005}} // as far as the offset was measured
+		c.Processes = []audit.Process{{Run: e.Run, Name: x.name, Ahead: x.ahead.Seconds() * 1.001, Error: 0.005}} // within the measured error
 	}
 	open := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
 	return audit.Part{Name: x.name, Open: open, Config: c, Body: func(sum string) ([]byte, error) {
@@ -118,7 +118,7 @@ func (x *reader) part() audit.Part {
 	}}
 }
 
-// inOrder closes crawls, and checks their ledgers, each alone and all together.
+// inOrder closes the crawls, and expects no violation in their ledgers, one by one and all together.
 func inOrder(t *testing.T, all ...*reader) {
 	t.Helper()
 	var parts []audit.Part
@@ -150,7 +150,7 @@ func inOrder(t *testing.T, all ...*reader) {
 
 const forbids = "User-agent: *\nDisallow: /no\n# \xff\x00"
 
-// TestRobotsFileIsRequestedOnceOnAnEngine checks this for crawls of machines whose clocks differ.
+// TestRobotsFileIsRequestedOnceOnAnEngine checks that crawls whose machines' clocks differ request a robots.txt once until it expires.
 func TestRobotsFileIsRequestedOnceOnAnEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -177,7 +177,7 @@ func TestRobotsFileIsRequestedOnceOnAnEngine(t *testing.T) {
 	})
 }
 
-// TestRobotsFilesOfAccountsAreApart checks that the stored data does not help to guess a password from the digest of an account.
+// TestRobotsFilesOfAccountsAreApart: each account requests robots.txt itself, and the stored data does not contain the account's digest.
 func TestRobotsFilesOfAccountsAreApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -196,7 +196,7 @@ func TestRobotsFilesOfAccountsAreApart(t *testing.T) {
 	})
 }
 
-// spy records what is stored, which takes a while.
+// spy is a slow store that records the stored robots.txt entries.
 type spy struct {
 	cluster.ClockStore
 	takes time.Duration
@@ -209,8 +209,8 @@ func (s *spy) StoreRobots(ctx context.Context, name string, file []byte, life ti
 	return s.ClockStore.StoreRobots(ctx, name, file, life)
 }
 
-// TestRobotsFileIsStoredBeforeItsTurnEnds checks that a turn in which robots.txt was requested ends only when the file is stored, so
-// that the next crawl does not request it again.
+// TestRobotsFileIsStoredBeforeItsTurnEnds: a turn in which robots.txt was requested ends only when the file is stored, so that the crawl
+// whose turn is next does not request the file again.
 func TestRobotsFileIsStoredBeforeItsTurnEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -228,8 +228,8 @@ func TestRobotsFileIsStoredBeforeItsTurnEnds(t *testing.T) {
 	})
 }
 
-// TestBrokenStoreOfRobotsFilesIsHarmless checks that a robots.txt is requested if its stored copy is foreign or garbage, or cannot be
-// stored or read.
+// TestBrokenStoreOfRobotsFilesIsHarmless checks that robots.txt is requested from the host if its stored copy is foreign or garbage, or if
+// the engine can neither store nor read copies.
 func TestBrokenStoreOfRobotsFilesIsHarmless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()

@@ -36,12 +36,12 @@ var (
 	simLog  = flag.Bool("sim.log", false, "print what happens to nodes and shards")
 )
 
-// TestSim runs entire clusters on simulated webs in virtual time. Nodes are killed, cut off and reconnected, join and leave, and begin
-// again with the remains of their directories or with nothing; calls get lost or are answered late or never, and reads are stale; journals
-// are trimmed behind snapshots. Afterwards the job has ended by itself; each page is in the committed output exactly once; each journal can
-// be replayed, its epochs follow each other, and requests were made only while their owner's lease lasted; and the servers' auditor has
-// seen no violation: no pause of a host or an address cut short, and robots.txt first, whichever node makes the request. A failing seed is
-// repeated by
+// TestSim runs entire clusters on simulated webs in virtual time. Nodes are killed, cut off and reconnected, join and leave, and start
+// again with the remains of their directories or with nothing. Calls of the engine get lost or are answered late or never, reads are stale,
+// and journals are trimmed behind snapshots. Afterwards the job has ended by itself. Each page is exactly once in the committed output.
+// Each journal can be replayed, its epochs follow each other, and requests were made only while the owner's lease lasted. The auditor of
+// the servers has seen no violation: no pause of a host or an address was cut short, and robots.txt came first, whichever node made the
+// request. A failing seed is repeated by
 //
 //	go test ./cluster -run ^TestSim$ -seed N
 func TestSim(t *testing.T) {
@@ -64,7 +64,7 @@ func simulate(t *testing.T, seed uint64) {
 
 const simContact = "https://lab.university.edu/crawl"
 
-// sim is one cluster job.
+// sim is one simulated cluster job.
 type sim struct {
 	t         *testing.T
 	w         *crawltest.Web
@@ -82,13 +82,13 @@ type sim struct {
 	perDomain bool
 	name      string // name of the crawl
 	ledger    io.Writer
-	snapshots int64          // how much a journal grows before a snapshot is taken
-	quiet     time.Duration  // how long no event happens
-	stall     *atomic.Uint64 // one bit for each shard whose journal accepts no record; nil: all accept
-	grown     []time.Time    // when the shards were doubled
+	snapshots int64          // growth of a journal in bytes before a snapshot is taken
+	quiet     time.Duration  // time at the beginning without events
+	stall     *atomic.Uint64 // bit n is set while the journal of shard n accepts no record; nil: all journals accept records
+	grown     []time.Time    // times at which the shards were doubled
 }
 
-// simNode is a process of the simulated cluster.
+// simNode is a process (node) of the simulated cluster.
 type simNode struct {
 	*cluster.Node
 	s     *sim
@@ -123,7 +123,7 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	return s
 }
 
-// makeShared decides which settings all requests share, and some of these settings.
+// makeShared may make the hosts share domains, which then share a pause, or give the job a total rate.
 func (s *sim) makeShared() {
 	switch s.rng.IntN(5) {
 	case 0:
@@ -133,7 +133,7 @@ func (s *sim) makeShared() {
 	}
 }
 
-// host returns the name of a host.
+// host returns the name of host n.
 func (s *sim) host(n int) string {
 	if s.perDomain {
 		return fmt.Sprintf("h%d.d%d.test", n, n%3)
@@ -141,16 +141,16 @@ func (s *sim) host(n int) string {
 	return fmt.Sprintf("h%d.test", n)
 }
 
-// makeWeb makes hosts with pages that link to each other; some hosts ask for pauses. An answer that a node received but could no longer
+// makeWeb makes hosts with pages that link to each other; some hosts ask for pauses. A response that a node received but could no longer
 // commit counts as never received. Pauses are therefore no longer than the time between the last request of an owner that is cut off and
-// the first one of its successor.
+// the first request of the next owner.
 func (s *sim) makeWeb() {
 	hosts, pages := 2+s.rng.IntN(8), 5+s.rng.IntN(25)
 	var leaves []string
 	url := func(h, p int) string { return fmt.Sprintf("http://%s/%d", s.host(h), p) }
 	for h := range hosts {
 		site := s.w.Site(s.host(h)).Latency(time.Duration(s.rng.IntN(900)) * time.Millisecond)
-		if s.rng.IntN(8) == 0 { // so slow that the request has to be reported as in progress
+		if s.rng.IntN(8) == 0 { // so slow that its node reports the request as in progress
 			site.Latency(time.Duration(8+s.rng.IntN(10)) * time.Second)
 		}
 		if h > 0 && s.rng.IntN(2) == 0 {
@@ -164,7 +164,7 @@ func (s *sim) makeWeb() {
 			site.CrawlDelay(time.Duration(d) * time.Second).Robots(fmt.Sprintf("User-agent: *\nCrawl-delay: %d\n", d))
 		case 2:
 			site.Robots("")
-			if h > 0 && s.rng.IntN(2) == 0 { // robots.txt of another host, for another shard
+			if h > 0 && s.rng.IntN(2) == 0 { // robots.txt redirects to another host, which may be in another shard
 				site.Redirect("/robots.txt", "http://"+s.host(s.rng.IntN(h))+"/rules.txt")
 			}
 		}
@@ -200,8 +200,8 @@ func (s *sim) makeWeb() {
 	}
 }
 
-// makePatient makes a host that asks for a pause longer than a takeover. It is a seed, and nodes are left alone until its robots.txt is
-// known.
+// makePatient makes a host that asks for a pause longer than a takeover. The host is a seed, and no event happens to nodes until its
+// robots.txt is known.
 func (s *sim) makePatient() {
 	d := time.Duration(s.job.TTL.Seconds()*(1.5+1.5*s.rng.Float64())) * time.Second
 	site := s.w.Site("patient.test").CrawlDelay(d)
@@ -223,7 +223,7 @@ func (s *sim) log(format string, args ...any) {
 	}
 }
 
-// begin starts a node, with the directory of an earlier one or a new one.
+// begin starts a node. A node with the name of an earlier one continues in the earlier node's directory.
 func (s *sim) begin(name string) {
 	s.made++
 	conn := s.server.Connect()
@@ -252,8 +252,8 @@ func (s *sim) begin(name string) {
 	s.log("%s begins", name)
 }
 
-// stalling is an engine in which some journals stop at times, like those led by a killed server until another one leads them; other calls
-// are answered.
+// stalling is an engine in which appends to some journals hang at times, as when the server that leads these journals was killed. Other
+// calls are answered.
 type stalling struct {
 	cluster.Engine
 	shards *atomic.Uint64
@@ -268,8 +268,8 @@ func (e stalling) Append(ctx context.Context, shard int, n cluster.Nonce, data [
 	return e.Engine.Append(ctx, shard, n, data, last)
 }
 
-// punctual is an engine whose clocks have the true time: the simulation makes the clock of a node wrong by changing the engine's answers,
-// and each node reports the times of clocks by what it has measured.
+// punctual is an engine whose host clocks use the true time, although the simulation makes nodes' clocks wrong by changing the time that
+// the engine tells them. A real node corrects its times by the offset that it has measured.
 type punctual struct{ *mem.Conn }
 
 // Clocks implements cluster.Engine.
@@ -356,7 +356,7 @@ func (s *sim) run() {
 	}
 }
 
-// over reports whether the job has ended and all living nodes know it.
+// over reports whether the engine has recorded that the job is over.
 func (s *sim) over() bool {
 	end, _, err := s.server.Connect().Load(context.Background(), cluster.RegisterEnd)
 	return err == nil && len(end) > 0
@@ -382,11 +382,11 @@ func (s *sim) trouble() {
 	}
 	x := all[s.rng.IntN(len(all))]
 	switch s.rng.IntN(9) {
-	case 7: // set its clock wrong
+	case 7: // set the node's clock wrong
 		d := time.Duration(s.rng.Int64N(int64(4*time.Second))) - 2*time.Second
 		s.log("%s is %v ahead", x.Name, d)
 		x.conn.Skew(d)
-	case 8: // the engine is unreachable
+	case 8: // cut all nodes off from the engine
 		s.log("the engine is away")
 		for _, x := range all {
 			x.conn.Cut(true)
@@ -395,7 +395,7 @@ func (s *sim) trouble() {
 		for _, x := range all {
 			x.conn.Cut(false)
 		}
-	case 0, 6: // at that instant: nothing that it does later takes effect
+	case 0, 6: // kill the node at one of its next calls: nothing that it does later takes effect
 		x.conn.CutAt(s.rng.IntN(20), s.rng.IntN(2) == 0, func() {
 			s.log("%s is killed", x.Name)
 			x.kill()
@@ -457,7 +457,7 @@ func (s *sim) check() {
 	}
 }
 
-// checkLimited checks that the output has exactly as many pages as the job may have (I7).
+// checkLimited checks that the output has exactly as many pages as the job's limit allows (invariant I7).
 func (s *sim) checkLimited(limit int, seen map[string]int) {
 	for u, n := range seen {
 		if n != 1 || !s.pages()[u] {
@@ -472,8 +472,8 @@ func (s *sim) checkLimited(limit int, seen map[string]int) {
 	}
 }
 
-// checkJournal checks that each new owner of a shard has waited long enough (I1), and that each request for the shard was made while its
-// owner's lease lasted (I3), and not before the delay since it began (I4).
+// checkJournal checks that each new owner of a shard waited for the TTL, that epochs follow each other (invariant I1), and that each
+// request was made while the owner's lease lasted (I3), but not before the delay since its takeover (I4).
 func (s *sim) checkJournal(shard int) {
 	all, err := cluster.ReadWritten(s.server.History(shard))
 	if err != nil || len(all) == 0 {
@@ -500,7 +500,7 @@ func (s *sim) checkJournal(shard int) {
 				job.Shards /= 2
 			}
 		}
-		if job.Shard(q.Host) != shard || strings.HasSuffix(q.URL, "/rules.txt") { // another shard requests it
+		if job.Shard(q.Host) != shard || strings.HasSuffix(q.URL, "/rules.txt") { // another shard requests this URL
 			continue
 		}
 		var last, open cluster.Written
@@ -523,7 +523,7 @@ func (s *sim) checkJournal(shard int) {
 	}
 }
 
-// pages returns the URLs of all linked pages.
+// pages returns the URLs of the seeds and of all pages that can be reached from them.
 func (s *sim) pages() map[string]bool {
 	all := map[string]bool{}
 	queue := slices.Concat(s.seeds, s.added)

@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A node whose clock is wrong gives its shards back, reports it, and takes shards again when the clock is right.
+// A node whose clock is wrong gives its shards back and reports the error. When the clock is right again, the node takes shards again.
 func TestSkewedNodeOwnsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mem.New()
@@ -64,7 +64,7 @@ func TestSkewedNodeOwnsNothing(t *testing.T) {
 	})
 }
 
-// runNode runs a node, with a small store in a new directory. stop ends it and waits for that.
+// runNode runs a node with a small store in a new directory. The function stop ends the node and waits for its end.
 func runNode(t *testing.T, c cluster.Config) (stop func()) {
 	t.Helper()
 	c.Name, c.Dir = cmp.Or(c.Name, "n"), t.TempDir()
@@ -85,8 +85,8 @@ func runNode(t *testing.T, c cluster.Config) (stop func()) {
 	}
 }
 
-// Shards that a node cannot own, because its clock is wrong or it may own only a few, are taken by the other node: every shard has an
-// owner.
+// One of two nodes cannot own all of its shards, because its clock is wrong or because it may own only a few. The other node takes them, so
+// that every shard has an owner.
 func TestOthersTakeShardsThatANodeCannotOwn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		skew time.Duration
@@ -148,12 +148,12 @@ func TestOthersTakeShardsThatANodeCannotOwn(t *testing.T) {
 	}
 }
 
-// waitForLinks crawls a shard whose only URL is in progress for ever.
+// waitForLinks crawls a shard whose only URL stays in progress for ever.
 func waitForLinks(ctx context.Context, sh *cluster.Shard) error {
 	f := sh.Frontier()
 	u, err := weburl.Parse(hostOf(sh))
 	if err == nil {
-		_, err = f.Add(ctx, frontier.Request{URL: u}) // keeps the job from being done
+		_, err = f.Add(ctx, frontier.Request{URL: u}) // as this URL is queued, the job is not done
 	}
 	for err == nil {
 		_, err = f.Claim(ctx)
@@ -164,7 +164,7 @@ func waitForLinks(ctx context.Context, sh *cluster.Shard) error {
 	return err
 }
 
-// hostOf returns a URL on a host of the shard.
+// hostOf returns the URL of a host that belongs to the shard.
 func hostOf(sh *cluster.Shard) string {
 	j := sh.Job()
 	for i := 0; ; i++ {

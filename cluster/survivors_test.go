@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// manyHosts makes a job on hosts with separate addresses.
+// manyHosts makes a job on many hosts, each with its own address.
 func manyHosts(t *testing.T, w *crawltest.Web, hosts, pages int) *sim {
 	s := &sim{t: t, w: w, rng: rand.New(rand.NewPCG(1, 3)), links: map[string][]string{}, server: mem.New(), dir: t.TempDir(), snapshots: 1 << 20}
 	s.job = cluster.Job{Shards: 12, TTL: 30 * time.Second, Delay: time.Second}
@@ -35,15 +35,15 @@ func manyHosts(t *testing.T, w *crawltest.Web, hosts, pages int) *sim {
 	return s
 }
 
-// TestHostsOfSurvivorsGoOnAfterTakeover checks that when the shards of a dead node have been taken over, the hosts of all other shards are
-// requested again soon, including those whose address the dead node requested last.
+// TestHostsOfSurvivorsGoOnAfterTakeover checks that after the shards of a dead node have been taken over, the hosts of all other shards are
+// requested again soon, including hosts at an address whose last request was made by the dead node.
 func TestHostsOfSurvivorsGoOnAfterTakeover(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := manyHosts(t, w, 24, 300)
 		for i := range 3 {
 			s.begin(fmt.Sprint("n", i))
 		}
-		time.Sleep(2 * time.Minute) // until each node has its share
+		time.Sleep(2 * time.Minute) // meanwhile each node takes its share
 		job, err := cluster.LoadJob(t.Context(), s.server.Connect())
 		if err != nil {
 			t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestJournaledStoreConforms checks that a store whose journal is in an engine keeps every clause of the frontier. A crash here means that
-// another node takes over, in an empty directory or in the remains of the old one.
+// TestJournaledStoreConforms checks that a store whose journal is in an engine keeps every clause of the frontier's contract. A crash in
+// the suite means here that another node takes over, in an empty directory or in the remains of the old one.
 func TestJournaledStoreConforms(t *testing.T) {
 	dirs := map[frontier.Frontier]string{}
 	servers := map[frontier.Frontier]*mem.Server{}
@@ -49,7 +49,7 @@ func TestJournaledStoreConforms(t *testing.T) {
 	})
 }
 
-// TestDirectoryOfAnotherJournalIsRebuilt checks that the directory of another journal is not continued.
+// TestDirectoryOfAnotherJournalIsRebuilt checks that an owner does not continue a directory that belongs to another journal.
 func TestDirectoryOfAnotherJournalIsRebuilt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		job := cluster.Job{Shards: 1, TTL: cluster.DefaultTTL}
@@ -76,8 +76,8 @@ func TestDirectoryOfAnotherJournalIsRebuilt(t *testing.T) {
 	})
 }
 
-// TestOwnerFollowsJournalToItsOwnOpenRecord checks that an owner that appends beats meanwhile follows the journal to the record that made
-// it the owner. The copy ignores what the owner itself appends.
+// TestOwnerFollowsJournalToItsOwnOpenRecord checks that a new owner rebuilds its store only up to the record that made it the owner. It
+// ignores the signs of life (beats) that it appends to the journal meanwhile.
 func TestOwnerFollowsJournalToItsOwnOpenRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		job := cluster.Job{Shards: 1, TTL: cluster.DefaultTTL}

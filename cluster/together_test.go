@@ -23,7 +23,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// lines collects the ledgers of a job's shards.
+// lines collects the ledger lines of all shards of a job.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -36,7 +36,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// waited returns how many requests have waited for each other job, by their clause "shared".
+// waited returns, for each other crawl, the number of requests that had to wait for it according to their clause "shared".
 func (l *lines) waited(t *testing.T) map[string]int {
 	all := map[string]int{}
 	for line := range strings.Lines(l.b.String()) {
@@ -53,7 +53,7 @@ func (l *lines) waited(t *testing.T) map[string]int {
 	return all
 }
 
-// jobOn makes a job on an engine that crawls pages of some hosts, two of them at one address.
+// jobOn makes a job that crawls pages of some hosts, two of them at one address. The job uses the given engine.
 func jobOn(t *testing.T, w *crawltest.Web, server *mem.Server, name string, hosts, pages int, delay time.Duration) *sim {
 	s := &sim{
 		t: t, w: w, rng: rand.New(rand.NewPCG(1, 4)), links: map[string][]string{}, server: server, dir: t.TempDir(), snapshots: 1 << 20,
@@ -79,7 +79,7 @@ func jobOn(t *testing.T, w *crawltest.Web, server *mem.Server, name string, host
 	return s
 }
 
-// ends waits until a job is over, and its nodes have ended.
+// ends waits until the job is over and its nodes have ended.
 func (s *sim) ends() {
 	for i := 0; !s.over(); i++ {
 		if time.Sleep(time.Second); i == 7200 {
@@ -94,8 +94,8 @@ func (s *sim) ends() {
 	}
 }
 
-// TestJobsOnAnEngineShareItsClocks runs two jobs on one engine that crawl the same hosts with different delays; one of them loses a node,
-// and the engine loses its clocks. The servers see one polite crawler, and the ledgers name the other job.
+// TestJobsOnAnEngineShareItsClocks runs two jobs on one engine that crawl the same hosts with different delays. A node of one job is
+// killed, or the engine loses the host clocks. The servers see one polite crawler, and the ledger of each job names the other job.
 func TestJobsOnAnEngineShareItsClocks(t *testing.T) {
 	for name, trouble := range map[string]func(a *sim, server *mem.Server){
 		"no trouble": func(*sim, *mem.Server) {},
@@ -112,7 +112,7 @@ func TestJobsOnAnEngineShareItsClocks(t *testing.T) {
 				fast := jobOn(t, w, server.NewJob(), "fast", 3, 20, time.Second)
 				w.Expect(crawltest.Expect{Delay: 2 * time.Second, Agent: "testbot", Contact: simContact, AllowRepeats: true})
 				slow.begin("s0")
-				time.Sleep(20 * time.Second) // until the longest pause is known
+				time.Sleep(20 * time.Second) // meanwhile the slow job learns the longest pause
 				fast.begin("f0")
 				fast.begin("f1")
 				time.Sleep(20 * time.Second)
@@ -130,7 +130,7 @@ func TestJobsOnAnEngineShareItsClocks(t *testing.T) {
 				for _, s := range []*sim{slow, fast} {
 					by := s.ledger.(*lines).waited(t)
 					other := map[string]string{"slow": "fast", "fast": "slow"}[s.name]
-					if named := by[other]; named == 0 && s == fast || len(by) > min(named, 1) { // the pause of the slow job may always be the longer one
+					if named := by[other]; named == 0 && s == fast || len(by) > min(named, 1) { // the slow job's own pause may always be the longer one
 						t.Errorf("requests of %s have waited for %v", s.name, by)
 					}
 				}
@@ -139,7 +139,7 @@ func TestJobsOnAnEngineShareItsClocks(t *testing.T) {
 	}
 }
 
-// gateOn makes a gate for a crawl that shares the clocks of an engine.
+// gateOn makes a gate for a crawl that shares the host clocks of an engine.
 func gateOn(t *testing.T, k *cluster.Clocks, name string, delay time.Duration) *politeness.Gate {
 	t.Helper()
 	g, err := politeness.NewGate(politeness.Config{
@@ -152,7 +152,7 @@ func gateOn(t *testing.T, k *cluster.Clocks, name string, delay time.Duration) *
 	return g
 }
 
-// request requests the robots.txt of a host as soon as possible, and returns when the request began.
+// request requests the robots.txt of a host as soon as possible. It returns the time at which the request began.
 func request(t *testing.T, g *politeness.Gate, u, addr string, takes time.Duration, r politeness.Reply) time.Time {
 	t.Helper()
 	p := admit(t, g, u, addr)
@@ -192,8 +192,8 @@ const robots = "http://a.test/robots.txt"
 
 var ok = politeness.Reply{Status: http.StatusOK}
 
-// TestKilledProcessHoldsClocksForAWhile checks that the clocks of a killed process become free when its request must be over, and not
-// sooner; its pause follows.
+// TestKilledProcessHoldsClocksForAWhile: if a process is killed during a request, the host clocks that it holds become free when that
+// request must be over, and not sooner. Then the pause begins.
 func TestKilledProcessHoldsClocksForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -201,11 +201,11 @@ func TestKilledProcessHoldsClocksForAWhile(t *testing.T) {
 		a := cluster.NewClocks(process, server.Connect(), "", 0)
 		b := cluster.NewClocks(t.Context(), server.Connect(), "", 0)
 		admit(t, gateOn(t, a, "a", 5*time.Second), robots, "192.0.2.1")
-		time.Sleep(45 * time.Second) // it reports the request as in progress
+		time.Sleep(45 * time.Second) // meanwhile the process reports the request as in progress
 		last := time.Now()
 		kill()
 		began := request(t, gateOn(t, b, "b", time.Second), robots, "192.0.2.1", time.Second, ok)
-		if wait := began.Sub(last); wait < 30*time.Second || wait > 36*time.Second { // the rest of the hold, and the pause
+		if wait := began.Sub(last); wait < 30*time.Second || wait > 36*time.Second { // the rest of the hold of the clock, and the pause
 			t.Errorf("the host is requested %v after the kill", wait)
 		}
 		if b.Close(); !began.After(last) {
@@ -214,8 +214,8 @@ func TestKilledProcessHoldsClocksForAWhile(t *testing.T) {
 	})
 }
 
-// TestLostClockEndsRequest checks that a request is cancelled if the engine has not received a report of it for so long that another
-// request may begin.
+// TestLostClockEndsRequest checks that a request is cancelled before another process may request the host, which it may when the engine has
+// received no report of the first request for a certain time.
 func TestLostClockEndsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -242,7 +242,7 @@ func TestLostClockEndsRequest(t *testing.T) {
 	})
 }
 
-// TestUnreachableEngineStopsRequests checks that while the engine does not answer, nothing is requested, and the reason is known.
+// TestUnreachableEngineStopsRequests checks that while the engine does not answer, nothing is requested, and the ledger states the reason.
 func TestUnreachableEngineStopsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := mem.New().Connect()
@@ -271,8 +271,8 @@ func TestUnreachableEngineStopsRequests(t *testing.T) {
 	})
 }
 
-// TestClocksOutliveTheEngine checks that if an engine loses the clocks, the pauses that processes know and requests in progress are still
-// respected.
+// TestClocksOutliveTheEngine checks that if an engine loses the host clocks, other processes still wait for pauses that one process knows,
+// and for requests in progress.
 func TestClocksOutliveTheEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -286,7 +286,7 @@ func TestClocksOutliveTheEngine(t *testing.T) {
 		server.LoseClocks()
 		go func() {
 			time.Sleep(20 * time.Second)
-			request(t, one, "http://other.test/robots.txt", "192.0.2.3", 0, ok) // the loss is noticed
+			request(t, one, "http://other.test/robots.txt", "192.0.2.3", 0, ok) // by this request, the process notices the loss
 		}()
 		go func() {
 			time.Sleep(80 * time.Second)
@@ -304,8 +304,8 @@ func TestClocksOutliveTheEngine(t *testing.T) {
 	})
 }
 
-// TestCrawlsOnAnEngineTakeTurns checks that of two crawls that always want a host, each has 7 to 13 of any 20 requests, at the longer
-// pause.
+// TestCrawlsOnAnEngineTakeTurns: if two crawls want a host all the time, each gets 7 to 13 of any 20 requests, and the longer of their two
+// delays applies to both.
 func TestCrawlsOnAnEngineTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -350,7 +350,7 @@ func TestCrawlsOnAnEngineTakeTurns(t *testing.T) {
 	})
 }
 
-// TestCrawlThatWaitsIsServedFirst checks that a crawl that arrives when the clock is free does not overtake a waiting one.
+// TestCrawlThatWaitsIsServedFirst checks that a crawl that comes when the host clock is free does not overtake a waiting crawl.
 func TestCrawlThatWaitsIsServedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, all := mem.New(), map[string]*cluster.Clocks{}
@@ -381,8 +381,8 @@ func TestCrawlThatWaitsIsServedFirst(t *testing.T) {
 	})
 }
 
-// TestDelayOfAHostHoldsAfterAnotherPartOfItsJob has one part of a job follow a redirected robots.txt to a host of another part. The host's
-// own delay, which only its part knows, is respected. For an address, the delay of the requested host counts.
+// TestDelayOfAHostHoldsAfterAnotherPartOfItsJob: one process of a job requests a host of another process, as for a redirected robots.txt.
+// Only the host's own process knows the host's longer delay, and keeps it. At an address, the delay of the requested host counts.
 func TestDelayOfAHostHoldsAfterAnotherPartOfItsJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()
@@ -414,14 +414,14 @@ func TestDelayOfAHostHoldsAfterAnotherPartOfItsJob(t *testing.T) {
 	})
 }
 
-// TestCrawlsOnAnEngineShareTheirTotalRate checks that this also holds with jobs, and that the longer interval of two crawls is kept
-// between their requests.
+// TestCrawlsOnAnEngineShareTheirTotalRate checks that crawls of several jobs on an engine share a total rate: after a change between two
+// crawls, the longer interval of the two is kept.
 func TestCrawlsOnAnEngineShareTheirTotalRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, start := mem.New(), time.Now()
 		var all sync.WaitGroup
 		var mu sync.Mutex
-		var took [][2]int // index of the crawl, and time
+		var took [][2]int // index of the crawl, and milliseconds since the start
 		for i, interval := range []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, 500 * time.Millisecond} {
 			conn := server.Connect()
 			conn.Misbehave(mem.Faults{Latency: 2 * time.Millisecond, Seed: uint64(i)})
@@ -448,14 +448,14 @@ func TestCrawlsOnAnEngineShareTheirTotalRate(t *testing.T) {
 			t.Errorf("60 requests took %d ms", last)
 		}
 		for i, x := range took[1:] {
-			if due := 490; x[0] != took[i][0] && x[1]-took[i][1] < due { // a token may be used a little later
+			if due := 490; x[0] != took[i][0] && x[1]-took[i][1] < due { // a request may use its token a little late
 				t.Errorf("request %d, of %d, is %d ms after one of %d", i+1, x[0], x[1]-took[i][1], took[i][0])
 			}
 		}
 	})
 }
 
-// TestHoursOfOneCrawlHoldForAllOnAnEngine checks that the hours hold while that crawl waits for a host, until it leaves.
+// TestHoursOfOneCrawlHoldForAllOnAnEngine: while a crawl with quiet hours waits for a host, its hours apply to all crawls of that host.
 func TestHoursOfOneCrawlHoldForAllOnAnEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()

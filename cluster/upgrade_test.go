@@ -11,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/cluster/mem"
 )
 
-// A node of version 0.2.0 and one of this version do not know of each other's requests. So this version crawls nothing before the
-// other has owned no shard for half a minute, and takes each shard in a way that the other cannot undo.
+// A node of version 0.2.0 and a node of this version do not know of each other's requests. Therefore, nodes of this version crawl nothing
+// until nodes of version 0.2.0 have owned no shard for half a minute, and then take shards in a way that these cannot undo.
 func TestNodesOfVersion020AreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, s := t.Context(), mem.New()
@@ -33,7 +33,7 @@ func TestNodesOfVersion020AreWaitedFor(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		alive, silent, closed := take(0), take(1), take(2) // nobody has owned shard 3
+		alive, silent, closed := take(0), take(1), take(2) // shard 3 has had no owner
 		try(closed.Close(ctx))
 
 		var mu sync.Mutex
@@ -72,10 +72,10 @@ func TestNodesOfVersion020AreWaitedFor(t *testing.T) {
 			try(alive.Beat(ctx))
 			time.Sleep(4 * time.Second)
 		}
-		try(silent.Beat(ctx)) // it was silent for long, and nobody has taken its shard
+		try(silent.Beat(ctx)) // although this owner was silent for long, nobody has taken its shard
 		try(alive.Close(ctx))
 		time.Sleep(20 * time.Second)
-		again := take(3) // a node of that version begins anew
+		again := take(3) // a node of version 0.2.0 starts again
 		try(again.Close(ctx))
 		time.Sleep(29 * time.Second)
 		if n := begun(); n > 0 {
@@ -94,7 +94,7 @@ func TestNodesOfVersion020AreWaitedFor(t *testing.T) {
 	})
 }
 
-// A node of version 0.2.0 that is still there when the others have been replaced takes no shard, so none is kept free for it.
+// A node of version 0.2.0 that runs on after all others were replaced takes no shard. The other nodes therefore keep none free for it.
 func TestNodeOfVersion020GetsNoShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, s := t.Context(), mem.New()

@@ -24,7 +24,7 @@ func seedURLs(t *testing.T, texts ...string) []weburl.URL {
 	return urls
 }
 
-// TestHeaderFields checks which origins get a field, and where its value is read.
+// TestHeaderFields checks to which origins a header field is sent, and from where its value is read.
 func TestHeaderFields(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	write(t, file, "\n from a file \n\n")
@@ -52,7 +52,7 @@ func TestHeaderFields(t *testing.T) {
 	}
 }
 
-// The values of header fields for single hosts are read from the same places as those of Header, and a job records these places.
+// Header fields of single hosts take their values from the same places as those of Header, and a job records these places.
 func TestHeaderFieldsOfHosts(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -90,7 +90,7 @@ func TestHeaderFieldsOfHosts(t *testing.T) {
 	}
 }
 
-// TestHeaderFieldsThatAreRefused checks that the error names the key and the field, and shows no value.
+// TestHeaderFieldsThatAreRefused checks that the error for a bad header field names the key and the field, but contains no value.
 func TestHeaderFieldsThatAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "two"), "s3cret\ns3cret\n")
@@ -131,8 +131,8 @@ func TestHeaderFieldsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestJobStoresHeaderNamesWithoutValues checks that job.yaml and the manifest have the names of header fields but no values, that the job
-// is resumed when the values can be read, and that otherwise the error says which are needed.
+// TestJobStoresHeaderNamesWithoutValues checks that job.yaml and the manifest contain the names of header fields but no values, and that
+// the job is resumed if the values can be read again; otherwise the error names the fields whose values are needed.
 func TestJobStoresHeaderNamesWithoutValues(t *testing.T) {
 	got := make(chan http.Header, 100)
 	srv := numbered(t, func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Clone() })
@@ -160,7 +160,7 @@ func TestJobStoresHeaderNamesWithoutValues(t *testing.T) {
 	_ = r.Close()
 	kept.Header[2], kept.Crawl.Limits.Pages = srv+" Authorization: s3cretagain", 2
 	endJob(t, must(Resume(dir, kept, []string{srv + "/"})))
-	for range 2 { // requests in flight when the limit was reached may be made twice
+	for range 2 { // a request in flight when the limit was reached may be repeated
 		if h := <-got; h.Get("Authorization") == "s3cretagain" && h.Get("X-Env") == "s3cretenv" {
 			break
 		}
@@ -168,7 +168,7 @@ func TestJobStoresHeaderNamesWithoutValues(t *testing.T) {
 	noSecrets(t, dir, "s3cret")
 }
 
-// TestLanguages checks the form of Accept-Language.
+// TestLanguages checks the form of the header field Accept-Language.
 func TestLanguages(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"": true, "de": true, "de-CH, fr;q=0.8 , *;q=0": true, "en;q=1.000": true, "zh-Hant-TW": true,

@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// A second job over the same pages requests nothing and waits for nothing, its visits say that a cache answered, and it passes
-// verification. Pages whose files were changed are requested again, and the files are named.
+// A second job over the same pages makes no requests and does not wait, its visits say that the cache answered, and verify finds no fault.
+// If files of the cache were changed, their pages are requested again, and the files are named.
 func TestJobWithCacheRequestsAPageOnce(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		const contact = "https://lab.university.edu/crawl"
@@ -81,7 +81,7 @@ func TestJobWithCacheRequestsAPageOnce(t *testing.T) {
 	})
 }
 
-// A cache cannot be combined with an archive, or with what a site shows to one account.
+// A cache cannot be combined with an archive, nor with pages that a site shows to a single account only.
 func TestCacheIsRefusedWithArchiveOrAccount(t *testing.T) {
 	for name, change := range map[string]func(*job.Config){
 		"archive": func(c *job.Config) { c.Archive = true },

@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// signedLedger returns the lines of two processes: lines 1 to 4, a head, 6 to 8, a restart, 9 to 11, and a head.
+// signedLedger returns the lines that two processes wrote: lines 1 to 4, a head, lines 6 to 8, a restart, lines 9 to 11, and a head.
 func signedLedger(t *testing.T, keys *identity.Folder) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), LedgerName)
@@ -82,7 +82,7 @@ func checked(t *testing.T, keys PublicKeys, lines []string) *ChainCheck {
 	return &c.ChainCheck
 }
 
-// TestTheFirstLineThatWasTamperedWithIsNamed changes, removes, inserts and swaps each line: the error must name the first bad line.
+// TestTheFirstLineThatWasTamperedWithIsNamed changes, removes, inserts and swaps each line. The error must name the first bad line.
 func TestTheFirstLineThatWasTamperedWithIsNamed(t *testing.T) {
 	f := newIdentity(t)
 	good := signedLedger(t, f)
@@ -102,14 +102,14 @@ func TestTheFirstLineThatWasTamperedWithIsNamed(t *testing.T) {
 		changed[i] = strings.Replace(good[i], `"chain":"`, `"chain":"A`, 1)
 		name("with a longer chain", i, i+1, changed)
 		changed[i] = good[i][:strings.Index(good[i], `,"line":`)] + "}\n"
-		if i > 0 { // at the front, it looks like the end of an old ledger, and the next line does not fit
+		if i > 0 { // a first line without a chain looks like the end of an old ledger, so that the second line is the bad one
 			name("without a chain", i, i+1, changed)
 		} else {
 			name("without a chain", i, 2, changed)
 		}
 		removed := i + 1
 		if i == len(good)-1 {
-			removed = 0 // no later line can show it: see the next test
+			removed = 0 // no later line can reveal this: see the next test
 		}
 		name("removed", i, removed, slices.Delete(slices.Clone(good), i, i+1))
 		name("twice", i, i+2, slices.Insert(slices.Clone(good), i, good[i]))
@@ -124,7 +124,7 @@ func TestTheFirstLineThatWasTamperedWithIsNamed(t *testing.T) {
 	name("in front: a line without a chain", 0, 2, slices.Insert(slices.Clone(good), 0, "{}\n"))
 }
 
-// again recomputes the chain of lines, as anybody can without a key.
+// again recomputes the hash chain of lines, which needs no key.
 func again(t *testing.T, lines []string) []string {
 	t.Helper()
 	var out bytes.Buffer

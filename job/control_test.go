@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// TestControl pauses a job, resumes it, leaves a host out and ends it; then another process resumes the job. The test checks the requests
+// TestControl pauses a job, resumes it, leaves a host out and ends the job; then another process resumes it. The test checks the requests
 // at the servers, the ledger and the manifest.
 func TestControl(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -78,15 +78,15 @@ func TestControl(t *testing.T) {
 			t.Errorf("%d requests of the host that was left out", n)
 		}
 		checkActions(t, dir, w.Start(), "pause 20.001 s, resume 80 s, leave-out b.example:80 100 s, slower a.example:80 3s 105 s, drain 110 s; leave-out b.example 130 s, drain 130 s")
-		w.MustRequest("http://a.example/48") // the second process finds a URL of the other host there
+		w.MustRequest("http://a.example/48") // on this page, the second process finds a URL of the host that is left out
 		if err := j.LeaveOut("no host/"); err == nil {
 			t.Error("a path was left out")
 		}
 	})
 }
 
-// TestSlowerNameHoldsAllPorts slows hosts down by name without a port; one of the names is an address. The gate and the check of the
-// ledger apply the delay to every port of that host and to no other host at the address, also after a restart.
+// TestSlowerNameHoldsAllPorts slows hosts down by names without a port; one of the names is an address. The gate and verify apply the
+// longer delay to every port of that host, but to no other host at the same address, even after a restart.
 func TestSlowerNameHoldsAllPorts(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		slow := []string{"http://a.example:8080/", "http://a.example/", "http://198.51.100.77:8080/"}
@@ -153,8 +153,8 @@ func TestSlowerNameHoldsAllPorts(t *testing.T) {
 	})
 }
 
-// TestQueueIsScoredBeforeResume ends a job by a limit. What the job learned then changes the scores of its queue, and the next process
-// requests the best URLs first.
+// TestQueueIsScoredBeforeResume ends a job by a limit. When it is resumed, Rescore first gives the queued URLs new scores, and then the
+// URLs with the highest scores are requested first.
 func TestQueueIsScoredBeforeResume(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		dir, seeds := filepath.Join(t.TempDir(), "job"), []string{"http://a.example/"}
@@ -217,7 +217,7 @@ func simulated(w *crawltest.Web) Config {
 	return c
 }
 
-// checkActions compares the actions in the manifest, processes between semicolons, and verifies the job.
+// checkActions verifies the job, and compares the actions in its manifest. Those of different processes are separated by semicolons.
 func checkActions(t *testing.T, dir string, start time.Time, want string) {
 	t.Helper()
 	r, err := Read(dir)

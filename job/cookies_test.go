@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// numbered starts a server on loopback with numbered pages, each with a link to the next. It calls see for each request.
+// numbered starts a server on loopback with numbered pages that each link to the next one. The server calls see for each request.
 func numbered(t *testing.T, see http.HandlerFunc) (origin string) {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,7 +50,7 @@ func endJob(t *testing.T, j *Job) {
 	}
 }
 
-// noSecrets checks that only the file that is meant for a secret contains it.
+// noSecrets checks that no file contains the secret except the file that is meant for it.
 func noSecrets(t *testing.T, dir, secret string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -68,8 +68,8 @@ func noSecrets(t *testing.T, dir, secret string) {
 	}
 }
 
-// TestCookiesAreKept resumes a job three times. Each time the site's cookies and those of a file are sent, the site's changes override the
-// file until another file is given, and only the owner can read the cookies.
+// TestCookiesAreKept resumes a job three times. Each time the site's cookies and those of a cookie file are sent. Changes by the site take
+// precedence over the file until another file is given. Only the owner of the job can read the stored cookies.
 func TestCookiesAreKept(t *testing.T) {
 	got := make(chan string, 100)
 	srv := numbered(t, func(w http.ResponseWriter, r *http.Request) {
@@ -118,8 +118,8 @@ func TestCookiesAreKept(t *testing.T) {
 	_ = v.Close()
 }
 
-// TestDamagedCookies checks that an unreadable cookie file stops the job before its first request, and that the error does not show the
-// content.
+// TestDamagedCookies checks that an unreadable cookie file stops the job before its first request, and that the error does not contain text
+// of the file.
 func TestDamagedCookies(t *testing.T) {
 	srv := numbered(t, func(http.ResponseWriter, *http.Request) {})
 	dir := filepath.Join(t.TempDir(), "job")

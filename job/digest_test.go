@@ -14,11 +14,11 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// blockBytes is the number of bytes decoded in one step.
+// blockBytes is the size of the blocks that are decoded at once.
 const blockBytes = 256 << 10
 
-// TestDecodedLinesAreInOrder reads lines of all lengths, also around and beyond the block size. The result equals that of encoding/json,
-// and an incomplete last line is left out.
+// TestDecodedLinesAreInOrder decodes lines of all lengths, some about as long as a block or longer. The result equals that of
+// encoding/json, and an incomplete last line is left out.
 func TestDecodedLinesAreInOrder(t *testing.T) {
 	var text strings.Builder
 	var want []sink.Record
@@ -41,7 +41,7 @@ func TestDecodedLinesAreInOrder(t *testing.T) {
 		i := 0
 		d := dirWith(t, VisitsName, text.String()+torn)
 		n := 0
-		first := func(v *sink.Record) { // runs before the other output
+		first := func(v *sink.Record) { // called before the other function
 			if v.Depth != n {
 				t.Errorf("visit %d is %.200v", n, *v)
 			}
@@ -63,7 +63,7 @@ func TestDecodedLinesAreInOrder(t *testing.T) {
 	}
 }
 
-// TestALineThatCannotBeDecodedIsNamed checks that the lines before a bad line are used and none after it, wherever the bad line is.
+// TestALineThatCannotBeDecodedIsNamed checks that wherever a bad line is, all lines before it are used, and none after it.
 func TestALineThatCannotBeDecodedIsNamed(t *testing.T) {
 	const line = `{"event":"end","run":"r","id":1}` + "\n"
 	for _, before := range []int{0, 1, 7000, 20_000} {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkEvidence measures the cost of the hash for a line of the ledger: a write of 350 bytes with and without it.
+// BenchmarkEvidence measures the cost of hashing the ledger: a write of a line of 350 bytes with the hash and without it.
 func BenchmarkEvidence(b *testing.B) {
 	line := append(bytes.Repeat([]byte("x"), 349), '\n')
 	d, err := openJobFiles(b.TempDir())

@@ -23,7 +23,7 @@ func tempJob(t *testing.T) jobFiles {
 	return d
 }
 
-// An incomplete line of a killed process is removed; every other byte stays.
+// The incomplete line that a killed process has left at the end is removed. All other bytes stay.
 func TestEvidenceIsTruncatedToLastCompleteLine(t *testing.T) {
 	long := strings.Repeat("x", 10_000)
 	for _, c := range []struct{ before, after string }{
@@ -76,7 +76,7 @@ func TestRobotsIndexHasWholeLines(t *testing.T) {
 	}
 }
 
-// The next process continues the hash from the last commit, whatever follows it, without reading the file from its beginning.
+// The next process continues the hash from the last commit without reading the file from its beginning, whatever follows the commit.
 func TestEvidenceHashContinuesFromLastCommit(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -116,7 +116,7 @@ func TestEvidenceHashContinuesFromLastCommit(t *testing.T) {
 			}
 			was = &now
 		}
-		tail := make([]byte, rng.IntN(1000)) // written but not committed
+		tail := make([]byte, rng.IntN(1000)) // written, but never committed
 		if _, err := e.Write(tail); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestEvidenceHashContinuesFromLastCommit(t *testing.T) {
 	if len(marks) < 5 {
 		t.Errorf("%d marks of %d bytes", len(marks), len(want))
 	}
-	// An unreadable state only costs time.
+	// If the stored state of the hash cannot be read, the file is only read again.
 	was.From.State = []byte("another Go's")
 	e, err := d.openEvidence("f", was)
 	if err != nil {
@@ -177,7 +177,7 @@ func TestDamagedEvidenceIsRefused(t *testing.T) {
 	}
 }
 
-// Bytes that were partly written and then cut off are not in the hash.
+// Bytes of a failed write that are cut off again are not part of the hash.
 func TestEvidenceOfAFullDisk(t *testing.T) {
 	d := tempJob(t)
 	e, err := d.openEvidence("f", nil)
@@ -189,7 +189,7 @@ func TestEvidenceOfAFullDisk(t *testing.T) {
 	if _, err := e.Write([]byte("one\n")); err != nil {
 		t.Fatal(err)
 	}
-	e.File, err = os.Open(d.path("f")) // opened for reading only, so that writing fails
+	e.File, err = os.Open(d.path("f")) // open for reading only, so that writes fail
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestEvidenceOfAFullDisk(t *testing.T) {
 	}
 }
 
-// If something other than a regular file is in the place of a robots.txt body, reading and writing that body is refused.
+// If the file for a robots.txt body is not a regular file, the body is neither read nor written.
 func TestPlantedRobotsBody(t *testing.T) {
 	d := tempJob(t)
 	name := sumOf("body") + ".txt"

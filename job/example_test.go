@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// Create makes the same directory as "amble crawl -o": the command can resume, verify, explain and report it.
+// Create makes the same job directory as "amble crawl -o", so the command can resume, verify, explain and report the job.
 func Example() {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -66,7 +66,7 @@ func Example() {
 	// 0 violations
 }
 
-// Find what changed between two crawls in the values that a handler emitted.
+// Find which of the values that a handler emitted have changed between two crawls.
 func ExampleChanges() {
 	price := 9.5
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

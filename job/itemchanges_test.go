@@ -21,7 +21,7 @@ type article struct {
 	Stock int     `json:"stock,omitempty"`
 }
 
-// shopJob crawls a shop whose pages say "SKU price stock", and returns the job.
+// shopJob crawls a shop whose pages have the text "SKU price stock", and returns the job.
 func shopJob(t *testing.T, w *crawltest.Web, seed, since string) *job.Reader {
 	t.Helper()
 	cfg := job.Config{Since: since}
@@ -60,13 +60,13 @@ func shopJob(t *testing.T, w *crawltest.Web, seed, since string) *job.Reader {
 	return r
 }
 
-// Three crawls of a shop: changes are those of values by key, whichever crawl last received a page.
+// A test with three crawls of a shop: changes are changes of values by key, whichever crawl received a page last.
 func TestChangesOfResults(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Agent: "amble", AllowRepeats: true})
 		s := w.Site("https://shop.example")
 		var links strings.Builder
-		page := func(name string, texts ...string) { // one text for each day
+		page := func(name string, texts ...string) { // one text per day; "" means unchanged
 			fmt.Fprintf(&links, `<a href="/%s">x</a>`, name)
 			s.Handle("/"+name, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 				text, tag := "", ""
@@ -130,7 +130,7 @@ func TestChangesOfResults(t *testing.T) {
 	})
 }
 
-// Lines that are not results of the type are reported with their place, and a single job is an error.
+// Lines that do not decode as results of the type are reported with their place. A single job is an error.
 func TestChangesRejectBadLinesAndSingleJob(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Agent: "amble", AllowRepeats: true})

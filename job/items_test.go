@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// The results of a program are in a file of the job, each once across runs. Uncommitted results are cut off, and verify notices a change.
+// A job writes each result of a program to a file once, even over several runs. Uncommitted results are cut off; verify notices a change.
 func TestItemsOfAJob(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		const contact = "https://lab.university.edu/crawl"
@@ -76,7 +76,7 @@ func TestItemsOfAJob(t *testing.T) {
 	})
 }
 
-// Unsuitable Items are refused before anything is created, and a job is not resumed if one of its files of results is missing.
+// Unsuitable settings of results are refused before anything is created. A job is not resumed if one of its result files is missing.
 func TestItemsRefused(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
@@ -115,7 +115,7 @@ func TestItemsRefused(t *testing.T) {
 	resumed(config(job.ItemsLines(), job.ItemsCSV("a")), nil)
 }
 
-// A table with rows keeps its first columns; a table without committed rows begins again.
+// A table with committed rows keeps its first columns. A table without committed rows begins again, with the new columns.
 func TestItemsColumns(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer srv.Close()
@@ -144,7 +144,7 @@ func TestItemsColumns(t *testing.T) {
 		}
 	}
 	run(job.Create(dir, config(1, "a"), seeds...))
-	if err := os.WriteFile(file, []byte("a\n1\n"), 0o600); err != nil { // the state that a killed process leaves
+	if err := os.WriteFile(file, []byte("a\n1\n"), 0o600); err != nil { // what a killed process may leave
 		t.Fatal(err)
 	}
 	run(job.Start(dir, config(2, "b", "a"), seeds...))

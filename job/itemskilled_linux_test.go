@@ -29,11 +29,11 @@ import (
 	"github.com/amble-crawler/amble/sink/sqlite"
 )
 
-// killedPages is the number of pages of the site that killed jobs crawl.
+// killedPages is the number of pages of the site that the killed processes crawl.
 const killedPages = 150
 
-// The processes of a job are killed at each step of a commit and at random times, and resumed until it is done. Each result is in each
-// file once, and verify agrees.
+// The processes of a job are killed at each step of a commit and at random times, and the job is resumed until it is done. Each result is
+// in each result file once, and verify finds no fault.
 func TestItemsOfKilledJobs(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -88,7 +88,7 @@ func TestItemsOfKilledJobs(t *testing.T) {
 	}
 }
 
-// signaled runs a process and, at the same time, a function. It reports whether a signal ended the process.
+// signaled runs a process and the function during at the same time. It reports whether a signal ended the process.
 func signaled(t *testing.T, cmd *exec.Cmd, during func(ended <-chan struct{})) bool {
 	t.Helper()
 	var out bytes.Buffer
@@ -112,7 +112,7 @@ func signaled(t *testing.T, cmd *exec.Cmd, during func(ended <-chan struct{})) b
 	return false
 }
 
-// counted is a server that counts its requests.
+// counted is an HTTP server that counts its requests.
 type counted struct {
 	*httptest.Server
 	hits  atomic.Int64
@@ -133,7 +133,7 @@ func newCounted(t *testing.T, serve http.HandlerFunc) *counted {
 	return c
 }
 
-// killAfter kills a process after n more requests, unless it has ended before.
+// killAfter kills the process after n more requests, unless the process ends before.
 func (c *counted) killAfter(n int64, cmd *exec.Cmd, ended <-chan struct{}) {
 	for want := c.hits.Load() + n; c.hits.Load() < want; {
 		select {
@@ -159,7 +159,7 @@ func servePage(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestJobToBeKilled is the process that TestItemsOfKilledJobs kills.
+// TestJobToBeKilled runs only in the processes that TestItemsOfKilledJobs starts and kills.
 func TestJobToBeKilled(t *testing.T) {
 	dir := os.Getenv("ITEMS_DIR")
 	if dir == "" {
@@ -173,7 +173,7 @@ func TestJobToBeKilled(t *testing.T) {
 	}
 }
 
-// killer kills its own process when it has reached a step for the nth time.
+// killer kills its own process when it reaches a step for the nth time.
 type killer struct {
 	step string
 	left atomic.Int64
@@ -186,7 +186,7 @@ func (k *killer) at(step string) {
 	}
 }
 
-// killedItem is one of the two results of a page.
+// killedItem represents one of the two results of each page.
 type killedItem struct {
 	Path string `json:"path"`
 	Name string `json:"name"`
@@ -202,7 +202,7 @@ func runKilled(ctx context.Context, k *killer, dir, seed string) (*crawler.Repor
 		}),
 	}}
 	c.Crawl.Politeness.Delay, c.Crawl.Limits.Depth = 5*time.Millisecond, 10
-	c.Crawl.Sinks = []sink.Sink{&killedSink{Sink: noSink{}, k: k}} // its steps come after those of the results
+	c.Crawl.Sinks = []sink.Sink{&killedSink{Sink: noSink{}, k: k}} // this sink's steps follow those of the result files
 	c.Crawl.Trace = &crawler.Trace{Committed: func(crawler.Commit) { k.at("committed") }}
 	c.Crawl.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 		k.at("handle")
@@ -228,7 +228,7 @@ func killedPath(v *crawler.Visit) string {
 	return "/0"
 }
 
-// killedSink is a sink in whose calls, before they return, the process may be killed.
+// killedSink is a sink that may kill the process before a call returns.
 type killedSink struct {
 	sink.Sink
 	k      *killer
@@ -249,7 +249,7 @@ func (s *killedSink) Sync(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// noSink is an output that writes nothing.
+// noSink is a sink that writes nothing.
 type noSink struct{ sink.Base }
 
 func (noSink) Append(context.Context, *sink.Record) error { return nil }

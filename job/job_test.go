@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// TestJobRefusesSecondProcessAndFinishedJob checks that only one process works on a job, that a finished job stays unchanged, and that a
-// directory without a job is not resumed. Nothing is changed.
+// TestJobRefusesSecondProcessAndFinishedJob checks that a second process cannot work on a job, that a finished job cannot be run again, and
+// that a directory without a job cannot be resumed. These attempts change nothing.
 func TestJobRefusesSecondProcessAndFinishedJob(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
@@ -69,7 +69,7 @@ func TestJobRefusesSecondProcessAndFinishedJob(t *testing.T) {
 	}
 }
 
-// TestClosedWithoutARun checks that a job that was never run can be resumed.
+// TestClosedWithoutARun checks that a job that was created and closed, but never run, can be resumed.
 func TestClosedWithoutARun(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
@@ -92,7 +92,7 @@ func TestClosedWithoutARun(t *testing.T) {
 	}
 }
 
-// TestADirectoryOfANode checks that commands refuse the directory of one node of a shared job, and say what to do.
+// TestADirectoryOfANode checks that commands refuse the directory of one node of a cluster's job, and say what to do instead.
 func TestADirectoryOfANode(t *testing.T) {
 	node := t.TempDir()
 	epoch := filepath.Join(node, "3", "1")

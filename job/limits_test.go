@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A line or file of a job directory uses memory up to its limit only; if it is longer, the error has its name and the limit.
+// Reading a line or file of a job directory uses memory only up to a limit. For longer ones, the error names the file and the limit.
 func TestMemoryDoesNotGrowWithLineOrFile(t *testing.T) {
 	dir, _, _ := recorded(t)
 	bodies, err := filepath.Glob(filepath.Join(dir, robotsName, "*.txt"))
@@ -56,7 +56,7 @@ func TestMemoryDoesNotGrowWithLineOrFile(t *testing.T) {
 		path := filepath.Join(dir, c.name)
 		b := must(os.ReadFile(path))
 		const long = 400 << 20
-		if err := os.Truncate(path, int64(len(b))+long); err != nil { // a hole uses no disk space
+		if err := os.Truncate(path, int64(len(b))+long); err != nil { // the hole at the end uses no disk space
 			t.Fatal(err)
 		}
 		f := must(os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0))
@@ -86,7 +86,7 @@ func TestMemoryDoesNotGrowWithLineOrFile(t *testing.T) {
 	}
 }
 
-// The seeds of a job may be longer than the limit for a file of settings.
+// The seeds of a job may together be longer than the limit for the file of its settings.
 func TestSeedsDoNotCountForLimitOfSettings(t *testing.T) {
 	rest := strings.Repeat("delay: 1s\n", 1000)
 	for text, want := range map[string]error{

@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// failingSink writes nothing, and fails at its fourth record if told to.
+// failingSink is a sink that writes nothing. If fails is set, it returns an error for its fourth record.
 type failingSink struct {
 	sink.Base
 	fails   bool
@@ -34,7 +34,7 @@ func (s *failingSink) Sync(context.Context) (int64, error)  { return 0, nil }
 func (s *failingSink) Restore(context.Context, int64) error { return nil }
 func (s *failingSink) Close(context.Context) error          { return nil }
 
-// TestRequestsThatAnErrorLostAreCounted resumes a crawl that an error of a sink ended: the report counts as many requests as the server.
+// TestRequestsThatAnErrorLostAreCounted resumes a crawl that a sink's error ended. The report counts all requests that the server saw.
 func TestRequestsThatAnErrorLostAreCounted(t *testing.T) {
 	var seen atomic.Int64
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/render"
 )
 
-// A job directory of another user or machine is resumed only after the user has seen which variables, files and programs its settings
-// name.
+// A job directory of another user or machine is resumed only after the user was told which variables, files and programs are named in its
+// settings.
 func TestResumeOfForeignJobNamesFilesAndVariables(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
@@ -60,7 +60,7 @@ func TestResumeOfForeignJobNamesFilesAndVariables(t *testing.T) {
 			t.Errorf("another %s: settings that name nothing: %v", name, err)
 		}
 	}
-	m.Maker = nil // like the manifests of earlier versions
+	m.Maker = nil // as in manifests of earlier versions
 	d := must(openDir(dir))
 	defer d.close()
 	if err := errors.Join(m.write(d), CheckMaker(dir, &c)); err != nil {

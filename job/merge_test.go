@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestMergeInRounds merges more files than are opened at once, some from machines whose clocks are ahead. Every line is in the result
-// once, sorted by the common time, and no intermediate file is left.
+// TestMergeInRounds merges more files than may be open at once, some of them from machines whose clocks are ahead. The result has every
+// line once, sorted by the common time, and no intermediate file is left.
 func TestMergeInRounds(t *testing.T) {
 	dir, tmp := t.TempDir(), t.TempDir()
 	const files, each = 2*maxOpen + 9, 5

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// TestANewJobBeginsAtOnce checks that a new job does not wait, as nothing was requested for it. A process that finds an existing job waits
-// one delay even if the ledger is empty: the previous process may have been about to connect.
+// TestANewJobBeginsAtOnce checks that a process that creates a job does not wait, because nothing was requested before. A process that
+// resumes a job waits for one delay even if the ledger is empty: the previous process may have been about to connect.
 func TestANewJobBeginsAtOnce(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Site("http://a.example").Page("/", "a page")
@@ -19,7 +19,7 @@ func TestANewJobBeginsAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := j.Close(); err != nil { // as if it had been killed before its first line
+		if err := j.Close(); err != nil { // as if the process had been killed before its first ledger line
 			t.Fatal(err)
 		}
 		start := time.Now()

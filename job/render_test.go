@@ -21,7 +21,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// app makes a site whose pages are built by scripts. It calls at with each requested path.
+// app makes a site whose pages are built by scripts, and calls at with each requested path. The function count returns requests by path.
 func app(t *testing.T, at func(path string)) (seed string, count func(path string) int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -60,7 +60,7 @@ func rendered() Config {
 	}}
 }
 
-// A job whose process ends while pages wait to be rendered continues with them and requests nothing twice.
+// If the process of a job ends while pages wait to be rendered, the next process renders them. Nothing is requested twice.
 func TestRenderedJobResumes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

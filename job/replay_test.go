@@ -27,18 +27,18 @@ import (
 
 var fetchedAt = regexp.MustCompile(", fetched [0-9T:Z-]+")
 
-// visited is a sink that records the parts of visits that do not depend on times and numbers of attempts.
+// visited is a sink that records those parts of visits that do not depend on times or on the number of attempts.
 type visited map[string]string
 
 func (m visited) Append(_ context.Context, r *sink.Record) error {
 	v := *r
 	v.Queued, v.Started, v.Ended, v.Attempt, v.WARC, v.Via, v.Depth, v.Hops = time.Time{}, time.Time{}, time.Time{}, 0, nil, "", 0, nil
-	v.URL, v.Final = normal(r.URL), ""          // the order of hosts decides which spelling of a page is found first
-	if v.Reason == crawler.ReasonRedirectLoop { // and where a redirect loop is entered
+	v.URL, v.Final = normal(r.URL), ""          // the order of hosts decides which spelling of a page's URL is found first
+	if v.Reason == crawler.ReasonRedirectLoop { // it also decides at which URL a redirect loop is entered
 		v.Outcome, v.Reason = string(crawler.Redirected), ""
 	}
 	v.Detail = fetchedAt.ReplaceAllString(v.Detail, "")
-	v.Error, v.SameAs = "", "" // these depend on the order of hosts, too
+	v.Error, v.SameAs = "", "" // these fields also depend on the order of hosts
 	if v.Terms != nil {
 		t := *v.Terms
 		t.Files = slices.Clone(t.Files)
@@ -74,8 +74,8 @@ func (m visited) compare(t *testing.T, got visited) {
 	}
 }
 
-// TestReplayIsTheSameCrawl crawls random webs with faults, and then replays the record: every visit is the same, nothing is requested, and
-// nothing waits.
+// TestReplayIsTheSameCrawl crawls random webs with faults, and then replays each crawl from its records. Every visit is the same; the
+// replay makes no requests and does not wait.
 func TestReplayIsTheSameCrawl(t *testing.T) {
 	seeds := long.Seeds(12, 40)
 	if testing.Short() {
@@ -104,7 +104,7 @@ func TestReplayIsTheSameCrawl(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				rec.jobs = true // only an archive remains of the job
+				rec.jobs = true // only an archive is left of the job
 				for url, v := range first {
 					var r sink.Record
 					if err := json.Unmarshal([]byte(v), &r); err != nil {
@@ -147,13 +147,13 @@ func run(t *testing.T, c crawler.Config, seeds []string) {
 	}
 }
 
-// recorded makes a job with an archive, interrupts it and resumes it.
+// recorded makes a job with an archive, which is interrupted and resumed.
 func recorded(t *testing.T) (dir, seed string, requests *atomic.Int32) {
 	t.Helper()
 	return recordedWith(t, Config{})
 }
 
-// recordedWith is recorded with further settings.
+// recordedWith is like recorded, for a given configuration.
 func recordedWith(t *testing.T, c Config) (dir, seed string, requests *atomic.Int32) {
 	t.Helper()
 	requests = new(atomic.Int32)
@@ -251,8 +251,8 @@ func sameVisits(t *testing.T, dir, seed string, requests *atomic.Int32) {
 	}
 }
 
-// nothingSent checks that no configuration of a replay sends requests when its Fetcher is removed, and that its Fetcher is useless without
-// the configuration.
+// nothingSent checks that a configuration made for a replay sends no requests even if its Fetcher is removed, and that its Fetcher cannot
+// be used with another configuration.
 func nothingSent(t *testing.T, dir, seed string, requests *atomic.Int32) {
 	rec, err := Replay(dir)
 	if err != nil {
@@ -296,7 +296,7 @@ func nothingSent(t *testing.T, dir, seed string, requests *atomic.Int32) {
 	}
 }
 
-// namesDamage damages the archive in several ways.
+// namesDamage damages the archive in several ways, and checks that the replay names each damage.
 func namesDamage(t *testing.T, dir, seed string) {
 	at := placeIn(t, dir, seed+"7")
 	damaged, middle := filepath.Join(dir, "warc", at.File), at.Offset+at.Length/2
@@ -340,7 +340,7 @@ func namesDamage(t *testing.T, dir, seed string) {
 	}
 }
 
-// placeIn returns the place of the answer for a URL in the archive.
+// placeIn returns the location of the response for a URL in the archive.
 func placeIn(t *testing.T, dir, url string) *sink.Location {
 	t.Helper()
 	r, err := Read(dir)
@@ -360,8 +360,8 @@ func placeIn(t *testing.T, dir, url string) *sink.Location {
 	return nil
 }
 
-// TestReplayOfACrawlWithHeaderFields checks that header fields for single hosts, which a replay does not send, are not an error in its
-// configuration.
+// TestReplayOfACrawlWithHeaderFields checks that header fields for single hosts, which a replay does not send, do not make its
+// configuration invalid.
 func TestReplayOfACrawlWithHeaderFields(t *testing.T) {
 	c := crawler.Config{Contact: "https://crawl.university.edu/", Hosts: []crawler.HostSettings{{Match: "a.test", Header: http.Header{"X-Key": {"secret"}}, Pages: 3}}}
 	given := c.Hosts

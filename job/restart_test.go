@@ -28,7 +28,7 @@ var (
 	restartDir    = flags.String("restart.dir", "", "where it is, or is made; otherwise it is made anew and removed")
 )
 
-// restartRole is the environment variable that gives a process its part in BenchmarkRestart.
+// restartRole is the name of the environment variable that tells a process of BenchmarkRestart what to do.
 const restartRole = "AMBLE_TEST_RESTART"
 
 func TestMain(m *testing.M) {
@@ -44,8 +44,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// restartProcess is a process that crawls without a network and kills itself: "make DIR VISITS HOSTS" after this many visits, and "resume
-// DIR VISITS HOSTS" before its first request.
+// restartProcess runs a crawl without a network that kills its own process: with the arguments "make DIR VISITS HOSTS" after this many
+// visits, with "resume DIR VISITS HOSTS" before the first request.
 func restartProcess(role string, args []string) error {
 	dir := args[0]
 	visits, err := strconv.Atoi(args[1])
@@ -71,10 +71,10 @@ func restartProcess(role string, args []string) error {
 	return fmt.Errorf("the crawl has ended: %w", err)
 }
 
-// offline is a Fetcher without a network: hosts whose pages form a tree, each with its own robots.txt.
+// offline is a Fetcher without a network. The pages of each host form a tree, and each host has a robots.txt.
 type offline struct {
 	hosts, pages int
-	left         atomic.Int64 // pages to fetch before the process is killed
+	left         atomic.Int64 // pages to fetch before the process kills itself
 }
 
 func (*offline) CloseIdle(string) {}
@@ -110,7 +110,7 @@ func (f *offline) Fetch(_ context.Context, p politeness.Permit) (*fetcher.Page, 
 	return page, nil
 }
 
-// kill ends the process, and never returns.
+// kill kills the own process, and therefore never returns.
 func kill() {
 	p, err := os.FindProcess(os.Getpid())
 	if err == nil {
@@ -122,7 +122,7 @@ func kill() {
 	select {}
 }
 
-// body returns a page with links to four others of its host and to two other hosts, or a robots.txt of 40 rules.
+// body returns a page with links to four other pages of its host and to two other hosts, or a robots.txt with 40 rules.
 func (f *offline) body(p politeness.Permit) []byte {
 	h := hostNumber(p.URL())
 	if p.Purpose() == politeness.Robots {
@@ -144,21 +144,21 @@ func (f *offline) body(p politeness.Permit) []byte {
 	return b
 }
 
-// restart runs one of the processes until it has killed itself, and returns its CPU time.
+// restart runs a process with a role until it has killed itself, and returns its CPU time.
 func restart(tb testing.TB, role, dir string, visits, hosts int) time.Duration {
 	tb.Helper()
 	cmd := exec.Command(os.Args[0], dir, strconv.Itoa(visits), strconv.Itoa(hosts))
 	cmd.Env = append(os.Environ(), restartRole+"="+role)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
-	_ = cmd.Run() // returns an error, as the process is killed
+	_ = cmd.Run() // returns an error, because the process kills itself
 	if cmd.ProcessState == nil || cmd.ProcessState.Exited() {
 		tb.Fatalf("%s: %v\n%s", role, cmd.ProcessState, stderr.String())
 	}
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// BenchmarkRestart resumes a killed job up to its first request. The time includes the pause of 100 ms with which a resumed crawl begins.
+// BenchmarkRestart resumes a killed job until its first request. The time includes the pause of 100 ms at the start of a resumed crawl.
 //
 //	go test ./job -run '^$' -bench Restart -benchtime 3x -restart.visits 1000000 -restart.hosts 100000 -timeout 1h
 func BenchmarkRestart(b *testing.B) {

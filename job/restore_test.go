@@ -23,7 +23,7 @@ import (
 	"github.com/amble-crawler/amble/stores/open"
 )
 
-// countedSite serves pages, counts their requests, and calls a function with the number of the request before it is answered.
+// countedSite serves pages and counts their requests. Before it answers a request, it calls a function with the request's number.
 type countedSite struct {
 	mu      sync.Mutex
 	counts  map[string]int
@@ -53,7 +53,7 @@ func serveCounted(t *testing.T, pages int) (*countedSite, string) {
 	return s, srv.URL + "/"
 }
 
-// resumeStored resumes a job from its store alone until nothing is left. It returns the directory, and the URLs visited before.
+// resumeStored restores a job from its store, and resumes it until nothing is left. It returns the directory, and the URLs visited before.
 func resumeStored(t *testing.T, url string) (dir string, had map[string]bool) {
 	t.Helper()
 	dir, had = filepath.Join(t.TempDir(), "elsewhere"), map[string]bool{}
@@ -84,7 +84,7 @@ func resumeStored(t *testing.T, url string) (dir string, had map[string]bool) {
 	return dir, had
 }
 
-// begun returns the settings and seeds of a job.
+// begun returns the settings and seeds with which a job was begun.
 func begun(t *testing.T, dir string) (Config, []string) {
 	t.Helper()
 	r := must(Read(dir))
@@ -92,7 +92,7 @@ func begun(t *testing.T, dir string) (Config, []string) {
 	return must(must(r.Settings()).Config()), must(r.Manifest()).Seeds
 }
 
-// storedPart runs the first pages of a job with a store.
+// storedPart crawls the first pages of a job with a store.
 func storedPart(t *testing.T) (c Config, dir, url, seed string) {
 	serveBucket(t)
 	_, seed = serveCounted(t, 60)
@@ -124,7 +124,7 @@ func TestJobIsResumedFromItsStoreAlone(t *testing.T) {
 	}
 }
 
-// A machine is lost during a crawl, after it has stored segments that the queue in the store does not know.
+// The machine of a crawl is lost after it has stored segments that are newer than the queue in the store.
 func TestJobOfLostMachineResumesFromStore(t *testing.T) {
 	serveBucket(t)
 	site, seed := serveCounted(t, 60)
@@ -157,7 +157,7 @@ func TestJobOfLostMachineResumesFromStore(t *testing.T) {
 			j.uploads.next = time.Now().Add(time.Hour)
 			j.uploads.mu.Unlock()
 		case 46, 47, 48, 49:
-			// A commit may have many visits, and only the next commit closes their segment: the last commits have one or two.
+			// A commit may have many visits, and only the next commit closes their segment. The last commits are small, to lose few.
 			await(n - 2)
 		case 50:
 			await(n - 2)
@@ -166,7 +166,7 @@ func TestJobOfLostMachineResumesFromStore(t *testing.T) {
 		}
 	}
 	_, _ = j.Run(ctx)
-	check(t, j.Close()) // without Upload; the lease ends
+	check(t, j.Close()) // without Upload, but the lease of the store ends
 	site.then = nil
 	again, had := resumeStored(t, url)
 	checkStored(t, again, url, 60)
@@ -183,7 +183,7 @@ func TestJobOfLostMachineResumesFromStore(t *testing.T) {
 		}
 	}
 	check(t, r.Close())
-	if lost := made - recorded; lost < 0 || lost > 10 { // the last segment was not closed
+	if lost := made - recorded; lost < 0 || lost > 10 { // requests of the last segment, which was not closed, are lost
 		t.Errorf("of %d requests the ledger has %d", made, recorded)
 	}
 	if len(had) < 20 || len(had) > 29 {
@@ -199,7 +199,7 @@ func TestJobOfLostMachineResumesFromStore(t *testing.T) {
 	}
 }
 
-// Two directories are restored from one store; only the first one that is resumed continues the job.
+// If two directories are restored from one store, only the first one that is resumed can continue the job.
 func TestOnlyOneDirectoryTakesAJobOver(t *testing.T) {
 	c, dir, url, seed := storedPart(t)
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
@@ -217,7 +217,7 @@ func TestOnlyOneDirectoryTakesAJobOver(t *testing.T) {
 	check(t, j.Close())
 }
 
-// The files that define a job are in the store before its first request.
+// Before the first request of a job, the files that define the job are in its store.
 func TestStoreDefinesJobBeforeFirstRequest(t *testing.T) {
 	serveBucket(t)
 	dir, url := filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
@@ -292,11 +292,11 @@ func TestDamagedQueueInStoreIsRefused(t *testing.T) {
 	check(t, s.Delete(t.Context(), part))
 	refuse("a missing part", "is missing")
 	put(part, content)
-	check(t, s.Delete(t.Context(), leaseName)) // removing it states that no process is crawling
+	check(t, s.Delete(t.Context(), leaseName)) // as an operator does who knows that no process is crawling
 	resumeStored(t, url)
 }
 
-// cutStore sometimes returns less than is stored.
+// cutStore is a store that sometimes returns less of an object than is stored.
 type cutStore struct {
 	stores.Store
 	cuts int
@@ -329,7 +329,7 @@ func TestSmallObjectsAreReadAgain(t *testing.T) {
 	}
 }
 
-// checkAllIsStored compares the directory of a job with what its store has.
+// checkAllIsStored compares a job's directory with the content of its store.
 func checkAllIsStored(t *testing.T, dir string) {
 	d := must(openJobFiles(dir))
 	defer func() { check(t, d.close()) }()

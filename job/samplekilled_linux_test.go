@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// A sampling job whose processes are killed over and over draws the pages that its lists and seed determine, and verify agrees.
+// A job that draws a sample draws the pages that its lists and seed determine, even if its processes are killed, and verify agrees.
 func TestSampleOfKilledJobs(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -86,7 +86,7 @@ func visited(t *testing.T, dir string) (urls []string) {
 
 const listedPages, listFiles, sampledPages = 200, 8, 25
 
-// serveLists serves a site whose sitemaps list pages, each once.
+// serveLists serves a site whose sitemaps list each page once.
 func serveLists(rw http.ResponseWriter, r *http.Request) {
 	var file int
 	switch n, _ := fmt.Sscanf(r.URL.Path, "/m%d.xml", &file); {
@@ -106,7 +106,7 @@ func serveLists(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestSampleToBeKilled is the process that TestSampleOfKilledJobs kills.
+// TestSampleToBeKilled runs only in the processes that TestSampleOfKilledJobs starts and kills.
 func TestSampleToBeKilled(t *testing.T) {
 	dir := os.Getenv("SAMPLE_DIR")
 	if dir == "" {

@@ -20,7 +20,7 @@ import (
 
 const segmentContact = "https://lab.university.edu/crawl"
 
-// segmentConfig returns the settings of a job that several processes share.
+// segmentConfig returns the settings of a job whose shards are crawled by several processes.
 func segmentConfig(t *testing.T) job.Config {
 	t.Helper()
 	c, err := job.Settings{
@@ -41,14 +41,14 @@ func parsed(t *testing.T, url string) weburl.URL {
 	return u
 }
 
-// crawlSegment crawls a site into a segment of a shard, and returns the segment according to its queue.
+// crawlSegment crawls a site into a segment: the files of one owner of a shard. It returns the segment as the owner's queue describes it.
 func crawlSegment(t *testing.T, w *crawltest.Web, c job.Config, node string, shard int, seed string) job.Segment {
 	t.Helper()
 	return crawlSegmentUntil(t, w, c, node, shard, nil, seed)
 }
 
-// crawlSegmentUntil is like crawlSegment, but the process is killed at the first commit for which killed returns true: neither this commit
-// nor a later one is made.
+// crawlSegmentUntil is like crawlSegment, but the process is killed at the first commit for which killed returns true. Neither this commit
+// nor a later one takes place.
 func crawlSegmentUntil(t *testing.T, w *crawltest.Web, c job.Config, node string, shard int, killed func(frontier.Checkpoint) bool, seeds ...string) job.Segment {
 	t.Helper()
 	x, err := c.Shared([]weburl.URL{parsed(t, seeds[0])})
@@ -95,10 +95,10 @@ func crawlSegmentUntil(t *testing.T, w *crawltest.Web, c job.Config, node string
 
 var errKilled = errors.New("killed")
 
-// killedStore is the queue of a process that is killed while it commits.
+// killedStore is the queue of a process that is killed during a commit.
 type killedStore struct {
 	*disk.Store
-	killed func(frontier.Checkpoint) bool // nil: it is not killed
+	killed func(frontier.Checkpoint) bool // reports whether to kill the process at a commit; nil: never
 }
 
 // Commit implements frontier.Durable.
@@ -109,8 +109,8 @@ func (k *killedStore) Commit(ctx context.Context, ends []frontier.End, c frontie
 	return k.Store.Commit(ctx, ends, c)
 }
 
-// TestAssembleOfProcessThatWasKilled checks that the ledger has the requests that a process made after its last commit, and that the
-// robots.txt that it obeyed exists, although no commit counts their bytes.
+// TestAssembleOfProcessThatWasKilled checks that the assembled ledger has requests that a process made after its last commit, and that a
+// robots.txt that it obeyed exists, although no commit counts the bytes of either.
 func TestAssembleOfProcessThatWasKilled(t *testing.T) {
 	for name, requests := range map[string]int{job.LedgerName: 1, "robots/index.jsonl": 2} {
 		crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
@@ -118,9 +118,9 @@ func TestAssembleOfProcessThatWasKilled(t *testing.T) {
 			s := w.Site("https://a.example")
 			s.Page("/", "one")
 			s.Robots("User-agent: *\nDisallow: /x\n")
-			s.Latency(10 * time.Second) // robots.txt takes this long
+			s.Latency(10 * time.Second) // robots.txt is answered after this time
 			c, dir := segmentConfig(t), t.TempDir()
-			killed := func(c frontier.Checkpoint) bool { // kill before the first bytes of the file are committed
+			killed := func(c frontier.Checkpoint) bool { // before the first bytes of the file are committed
 				b, ok := c.Values["job/extent/00000001/"+name]
 				return ok && !strings.HasPrefix(string(b), `{"bytes":0,`)
 			}
@@ -150,8 +150,8 @@ func TestAssembleOfProcessThatWasKilled(t *testing.T) {
 	}
 }
 
-// TestAssemble assembles a job directory from the files of two processes: it has what they committed and nothing later, verify accepts it,
-// and it appears as a whole or not at all.
+// TestAssemble assembles a job directory from the files of two processes. The directory has only what they committed, verify finds no
+// fault, and the directory appears either completely or not at all.
 func TestAssemble(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: segmentContact})
@@ -200,8 +200,8 @@ func TestAssemble(t *testing.T) {
 	})
 }
 
-// assembleInTheWay checks that Assemble refuses a .part directory that is not its own. It leaves one that looks like that of an
-// interrupted Assemble, which the caller's next Assemble must replace.
+// assembleInTheWay checks that Assemble refuses to replace a .part directory that it has not made. It then leaves a directory that looks
+// like that of an interrupted Assemble: the caller's next Assemble must replace it.
 func assembleInTheWay(t *testing.T, a *job.Assembly, out string) {
 	t.Helper()
 	part := out + ".part"
@@ -218,7 +218,7 @@ func assembleInTheWay(t *testing.T, a *job.Assembly, out string) {
 	}
 }
 
-// grow appends what a killed process may have written after its last commit.
+// grow appends to a file what a process may have written after its last commit before it was killed.
 func grow(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
@@ -280,7 +280,7 @@ func checkAssembled(t *testing.T, out string) {
 	}
 }
 
-// missingSegments checks that a short, changed or missing segment is named with its node and visits.
+// missingSegments checks that a segment that is short, changed or missing is named, with its node and number of visits.
 func missingSegments(t *testing.T, segments []job.Segment, nodes map[string]job.NodeFiles) {
 	t.Helper()
 	visits := filepath.Join(nodes["n0"].Dir, segments[0].Dir(), job.VisitsName)
@@ -299,7 +299,7 @@ func missingSegments(t *testing.T, segments []job.Segment, nodes map[string]job.
 	}
 }
 
-// TestSharedSettings checks the name of each setting that a job of several machines cannot have.
+// TestSharedSettings checks that for each setting that a job of several machines cannot have, the error names the setting.
 func TestSharedSettings(t *testing.T) {
 	for key, value := range map[string]string{
 		"cookies": "true", "sign": "folder", "source-address": "127.0.0.2", "header": "X-Token: s3cret",

@@ -35,7 +35,7 @@ func TestSegmentNames(t *testing.T) {
 	}
 }
 
-// Whenever its process is killed, a file in segments has what one file would have: the remaining lines and those cut back to the last
+// A file in segments contains the same as a single file would, whenever its process is killed: after a restart it is cut back to the last
 // commit. A segment that a commit has closed never changes.
 func TestSegmentsAreOneFile(t *testing.T) {
 	t.Parallel()
@@ -84,7 +84,7 @@ func TestSegmentsAreOneFile(t *testing.T) {
 				check(t, err)
 				values, err := c.values()
 				check(t, err)
-				if rng.IntN(6) == 0 { // killed before the commit is durable
+				if rng.IntN(6) == 0 { // kill the process before the commit is durable
 					for range rng.IntN(3) {
 						request()
 					}
@@ -150,7 +150,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// inSegmentsOf returns the directory and the seed of a job whose files have many segments.
+// inSegmentsOf returns the directory and the seed of a job whose files consist of many segments.
 func inSegmentsOf(t *testing.T) (dir, seed string) {
 	t.Helper()
 	dir, seed, _ = recordedWith(t, Config{SegmentSize: 2000, Links: true})
@@ -168,7 +168,7 @@ func segmentsIn(t *testing.T, dir, name string) []string {
 	return must(d.segments(name))
 }
 
-// All readers find the same in a job with segments as in one with whole files.
+// All readers find the same in a job whose files are in segments as in a job with whole files.
 func TestReadersReadSegmentsAsOneFile(t *testing.T) {
 	t.Parallel()
 	dir, seed := inSegmentsOf(t)
@@ -257,7 +257,7 @@ func TestReadersReadSegmentsAsOneFile(t *testing.T) {
 	}
 }
 
-// A closed segment that was changed, truncated, extended or removed is reported by name as damage, also when the job is resumed.
+// If a closed segment was changed, truncated, extended or removed, it is reported by name as damaged, even when the job is resumed.
 func TestDamagedSegmentIsFound(t *testing.T) {
 	t.Parallel()
 	dir, _ := inSegmentsOf(t)
@@ -306,8 +306,8 @@ func TestDamagedSegmentIsFound(t *testing.T) {
 	}
 }
 
-// TestOrderOfShardThatHadEnded checks when a ledger is judged to know an order: from when a shard is known to have applied it, whatever
-// a shard did that had committed for the last time long before.
+// TestOrderOfShardThatHadEnded checks from what time on a ledger is judged by an order: from when a shard is known to have applied it. A
+// shard whose last commit was long before the order has no influence.
 func TestOrderOfShardThatHadEnded(t *testing.T) {
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	segment := func(shard int, stored time.Time, obeyed ...Obeyed) Source {
@@ -319,8 +319,8 @@ func TestOrderOfShardThatHadEnded(t *testing.T) {
 		Sources: []Source{
 			segment(0, at.Add(-time.Hour)), // the shard had ended before the order
 			segment(1, at.Add(time.Hour), Obeyed{0, at.Add(-time.Hour)}, Obeyed{1, at.Add(2 * time.Second)}),
-			segment(2, at.Add(5*time.Second)), // it may have applied the order after its last commit
-			segment(3, time.Time{}),           // an earlier version wrote it
+			segment(2, at.Add(5*time.Second)), // the shard may have applied the order after its last commit
+			segment(3, time.Time{}),           // written by an earlier version
 		},
 	}}
 	var c audit.Config

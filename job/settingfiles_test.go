@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// listsJob is a job whose settings name two lists, and that was stopped after two pages.
+// listsJob represents a job whose settings name two list files. The job was stopped after two pages.
 type listsJob struct {
 	dir, own, out string
 	origin        string
@@ -31,7 +31,7 @@ func newListsJob(t *testing.T) *listsJob {
 	return j
 }
 
-// resume opens the job with a limit of one more page, and with settings changed by change.
+// resume opens the job with settings changed by change, and with a limit of one more page.
 func (l *listsJob) resume(t *testing.T, change func(*Config)) (*Job, error) {
 	t.Helper()
 	c, seeds, err := asBegun(l.dir)
@@ -106,7 +106,7 @@ func TestResumeUsesStoredOwnHosts(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The same list under another name is not a change; another list is one.
+	// The same list in a file with another name is no change; another list is a change.
 	moved := filepath.Join(t.TempDir(), "moved.txt")
 	overwrite(t, moved, []byte(strings.TrimPrefix(l.origin, "http://")+"\n"))
 	j, err = l.resume(t, func(c *Config) { c.OwnHosts = moved })
@@ -166,7 +166,7 @@ func TestOptOutListReadWhileTheCrawlRunsIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	later := time.Now().Add(time.Hour) // the list is read again if its time has changed
+	later := time.Now().Add(time.Hour) // a list whose file has another time is read again
 	overwrite(t, l.out, []byte("127.0.0.1\n"))
 	if err := os.Chtimes(l.out, later, later); err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func TestJobWithoutCopiesIsReadByPath(t *testing.T) {
 	}
 }
 
-// A process that was killed at its beginning may leave copies without a manifest.
+// A process that is killed while it begins a job may leave copies of list files without a manifest.
 func TestJobBeginsWhereOnlyCopiesWereLeft(t *testing.T) {
 	l := newListsJob(t)
 	for _, c := range []struct {

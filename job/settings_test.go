@@ -67,7 +67,7 @@ func TestPaceOfSettings(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreTheLibrarys checks that the defaults of the main keys are the library's.
+// TestDefaultsAreTheLibrarys checks that the main keys have the defaults of the library.
 func TestDefaultsAreTheLibrarys(t *testing.T) {
 	var all Settings
 	for _, k := range Keys() {
@@ -114,7 +114,7 @@ func TestNothingAndNoneReachTheConfig(t *testing.T) {
 	}
 }
 
-// TestTextAndBack checks that a key's value, written as text and read again, is the same value.
+// TestTextAndBack checks that writing the value of a key as text and reading the text gives the same value.
 func TestTextAndBack(t *testing.T) {
 	for _, k := range Keys() {
 		if k.Field == "" {
@@ -149,7 +149,7 @@ func TestTextAndBack(t *testing.T) {
 			var c Config
 			s := Setting{Name: k.Name, Values: text}
 			if err := k.set(&c, &s); err != nil {
-				continue // it is refused with a reason
+				continue // the value is refused with a reason
 			}
 			once := k.of(&c)
 			var again Config
@@ -164,8 +164,8 @@ func TestTextAndBack(t *testing.T) {
 	}
 }
 
-// TestEveryConfigFieldHasKeyOrIsReported checks that every field of a Config has a key, or is reported as a field that only a program can
-// set.
+// TestEveryConfigFieldHasKeyOrIsReported checks that every field of a Config either has a key, or is reported as a field that only a
+// program can set.
 func TestEveryConfigFieldHasKeyOrIsReported(t *testing.T) {
 	var c Config
 	if got := c.Program(); len(got) > 0 {
@@ -189,7 +189,7 @@ func TestEveryConfigFieldHasKeyOrIsReported(t *testing.T) {
 	}
 }
 
-// TestOneValueInTwoSpellings checks that a value recorded by an older version in another spelling counts as unchanged.
+// TestOneValueInTwoSpellings checks that if an older version recorded a value in another spelling, the value does not count as changed.
 func TestOneValueInTwoSpellings(t *testing.T) {
 	was := map[string]string{"max-time": "60s", "delay": "none", "max-body": "1024KiB", "dialect": "strictest"}
 	now := map[string]string{"max-time": "1m", "delay": "0s", "max-body": "1MiB", "dialect": "Strictest"}

@@ -17,8 +17,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestJobUsesTheRobotsFileOfAnother checks that the site gets one request for its robots.txt. The second job keeps the file, reads the
-// sitemap that it names, and can be interrupted, resumed, verified, explained and repeated as if it had requested the file.
+// TestJobUsesTheRobotsFileOfAnother checks that two jobs together request a site's robots.txt once. The second job stores the file, reads
+// the sitemap that it names, and can be interrupted, resumed, verified, explained and replayed as if it had made the request.
 func TestJobUsesTheRobotsFileOfAnother(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		const contact = "https://lab.university.edu/crawl"

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestTwoJobsOfOneProcessTakeTurns checks that the ledger of each job names the other by its directory, and that each has a certificate.
+// TestTwoJobsOfOneProcessTakeTurns checks that each job's ledger names the other job by its directory, and that each job has a certificate.
 func TestTwoJobsOfOneProcessTakeTurns(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		const contact = "https://lab.university.edu/crawl"

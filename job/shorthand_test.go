@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A shorthand in a job file sets all of its keys, and it is an error if one of them is set as well.
+// A shorthand in a job file sets several keys. It is an error if one of these keys is set as well.
 func TestShorthandsSetTheirKeys(t *testing.T) {
 	for text, want := range map[string]string{
 		"follow: [sitemaps, nofollow]":      "sitemaps=true follow-nofollow=true feeds=false resources=false",
@@ -44,7 +44,7 @@ func TestShorthandsSetTheirKeys(t *testing.T) {
 	}
 }
 
-// Every key of a shorthand exists, and belongs to one shorthand.
+// Every key that a shorthand sets exists, and belongs to only one shorthand.
 func TestShorthandsNameKeys(t *testing.T) {
 	of := map[string]string{}
 	for _, s := range shorthands {

@@ -20,14 +20,14 @@ import (
 	"github.com/amble-crawler/amble/stores/open"
 )
 
-// A crawl of 1 GiB completes on 200 MiB of disk: finished files go to the store, and the directory never exceeds its limit. By default, a
-// sixteenth of both sizes is used.
+// A crawl of 1 GiB needs a fifth of that as disk space: finished files go to the store, and the directory never exceeds its limit. Outside
+// of nightly runs, both sizes are a sixteenth.
 func TestCrawlLargerThanItsDisk(t *testing.T) {
 	pages := 1024
 	if long.Race {
 		pages = 256
 	}
-	size := int64(long.N(64<<10, 1<<20)) // size of the file that each page links to
+	size := int64(long.N(64<<10, 1<<20)) // size in bytes of the file to which each page links
 	maxDisk := size * int64(pages) / 5
 	dir, url := filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
 	var most atomic.Int64
@@ -43,7 +43,7 @@ func TestCrawlLargerThanItsDisk(t *testing.T) {
 		measure()
 		var n uint64
 		if _, err := fmt.Sscanf(r.URL.Path, "/file/%d", &n); err == nil {
-			content := rand.NewChaCha8([32]byte{byte(n), byte(n >> 8)}) // random bytes, which cannot be compressed
+			content := rand.NewChaCha8([32]byte{byte(n), byte(n >> 8)}) // random bytes, which do not compress
 			w.Header().Set("Content-Type", "application/octet-stream")
 			_, _ = io.CopyN(w, content, size)
 			return

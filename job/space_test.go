@@ -45,7 +45,7 @@ func TestSpaceLastsAtThePaceSoFar(t *testing.T) {
 	}
 }
 
-// The time of processes without a known end does not count, as it is unknown how long they worked.
+// Processes whose end is unknown do not count, because it is unknown how long they worked.
 func TestTakenIsTheTimeOfProcesses(t *testing.T) {
 	at := func(minutes int) time.Time { return time.Unix(0, 0).Add(time.Duration(minutes) * time.Minute) }
 	m := &Manifest{Runs: []Run{{Started: at(0), Ended: at(5)}, {Started: at(10)}, {Started: at(100)}}}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSums changes files after their hashes were listed: Verify must name each changed file.
+// TestSums lists the hashes of files, and then changes files. Verify must name each changed file.
 func TestSums(t *testing.T) {
 	t.Parallel()
 	dir, _, _ := recorded(t)
@@ -74,7 +74,7 @@ func damagedIs(t *testing.T, r *Reader, name string) {
 	}
 }
 
-// TestSumsEndWithTheNextProcess checks that the list is removed: an old one would be wrong from the time that a job runs again.
+// TestSumsEndWithTheNextProcess checks that the list of hashes is removed when a job runs again, because its files then change.
 func TestSumsEndWithTheNextProcess(t *testing.T) {
 	t.Parallel()
 	dir, seed, _ := recorded(t)

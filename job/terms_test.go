@@ -11,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestInterimCountsVerdicts checks that the report of a killed crawl has the same verdicts, exclusions and costs as the final report of
-// that crawl.
+// TestInterimCountsVerdicts checks that the report on a crawl that was killed has the same verdicts, exclusions and costs as the crawl's
+// final report.
 func TestInterimCountsVerdicts(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -57,12 +57,12 @@ func noise(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// bucket serves the bucket "crawls" with S3; a test can make it unreachable.
+// bucket is an S3 server with the bucket "crawls". A test can make it unreachable.
 type bucket struct {
 	away     atomic.Bool
 	puts     atomic.Int64
-	seen     func()      // called when a request arrives; may be nil
-	noDelete atomic.Bool // objects may not be deleted
+	seen     func()      // called for each request; may be nil
+	noDelete atomic.Bool // objects cannot be deleted
 }
 
 func serveBucket(t *testing.T) *bucket { return serveBucketIn(t, s3mem.New()) }
@@ -96,14 +96,14 @@ func storedConfig(url string) Config {
 	return c
 }
 
-// finished reports whether the job has nothing left to do, and closes the reader.
+// finished reports whether the job has nothing left to do. It closes the reader.
 func (r *Reader) finished(t *testing.T) bool {
 	m := must(r.Manifest())
 	check(t, r.Close())
 	return m.Finished()
 }
 
-// runStored runs a job until it ends, and stores it.
+// runStored runs a job until it ends and everything is stored.
 func runStored(t *testing.T, dir string, c Config, seeds ...string) {
 	t.Helper()
 	j, err := Start(dir, c, seeds...)
@@ -119,7 +119,7 @@ func runStored(t *testing.T, dir string, c Config, seeds ...string) {
 	check(t, j.Close())
 }
 
-// checkStored checks that the store matches its list, and that the job read from it has as many visits as pages.
+// checkStored checks that the store matches its list of files, and that the job as read from the store has the given number of visits.
 func checkStored(t *testing.T, dir, url string, pages int) {
 	t.Helper()
 	s := must(open.URL(url))
@@ -167,7 +167,7 @@ func checkStored(t *testing.T, dir, url string, pages int) {
 			t.Errorf("%s: %d pages, %d of %d files damaged, %s", dir, n, v.Damaged(), len(v.Files), v.Queue)
 		}
 		p := must(r.Pages())
-		if p == nil { // without an archive
+		if p == nil { // the job has no archive
 			check(t, r.Close())
 			continue
 		}
@@ -212,7 +212,7 @@ func TestFinishedFilesAreStored(t *testing.T) {
 	}
 }
 
-// A segment that was stored at the end of a process and grows in the next one is stored again.
+// If a process has stored a segment at its end, and the next process adds to the segment, the segment is stored again.
 func TestGrownFilesAreStoredAgain(t *testing.T) {
 	list := newStored("").with(storedObject{VisitsName, FileFact{1, "was"}})
 	if again := list.missing(map[string]extent{VisitsName: {Bytes: 2, SHA256: "is", Closed: true}}, ""); len(again) != 1 {
@@ -238,7 +238,7 @@ func TestNothingIsStoredTwice(t *testing.T) {
 	runStored(t, dir, storedConfig("s3://crawls/of/one"), seed)
 	before := b.puts.Load()
 	check(t, UploadRest(t.Context(), dir, nil))
-	if n := b.puts.Load() - before; n > 4 { // the probe for permissions, the lease, the list
+	if n := b.puts.Load() - before; n > 4 { // allowed: the probe for permissions, the lease and the list
 		t.Errorf("%d objects were stored again", n)
 	}
 	if Unstored(dir) {
@@ -246,18 +246,18 @@ func TestNothingIsStoredTwice(t *testing.T) {
 	}
 }
 
-// The crawl continues while the store is unreachable, pauses when its disk space is used up, and resumes by itself.
+// While its store is unreachable, a crawl continues until its disk space is used up. It then pauses, and resumes when the store is back.
 func TestUnreachableStorePausesTheCrawl(t *testing.T) {
 	b := serveBucket(t)
 	dir, url := filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
 	var paused atomic.Bool
-	var requested sync.Map // requested paths; the site grows until the crawl is paused, however long that takes
+	var requested sync.Map // requested paths; the site has more pages until the crawl is paused, however long that takes
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
 			http.NotFound(w, r)
 			return
 		}
-		requested.Store(r.URL.Path, true) // a request may be repeated, like one whose connection was lost
+		requested.Store(r.URL.Path, true) // the set ignores repeated requests, such as those after a lost connection
 		w.Header().Set("Content-Type", "text/html")
 		if !paused.Load() {
 			fmt.Fprintf(w, `<a href="%s0">0</a> <a href="%s1">1</a><p>%s`, r.URL.Path, r.URL.Path, noise(8<<10))
@@ -332,7 +332,7 @@ func TestStoreThatRefusesAtTheBeginning(t *testing.T) {
 		if _, err := Create(dir, storedConfig(url), seed); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", url, err, want)
 		}
-		runStored(t, dir, storedConfig("s3://crawls/instead/"+filepath.Base(filepath.Dir(dir))), seed) // the directory is usable again
+		runStored(t, dir, storedConfig("s3://crawls/instead/"+filepath.Base(filepath.Dir(dir))), seed) // the directory can be used again
 	}
 	b.noDelete.Store(true)
 	if _, err := Create(filepath.Join(t.TempDir(), "job"), storedConfig("s3://crawls/kept"), seed); err == nil || !strings.Contains(err.Error(), "s3:DeleteObject") {
@@ -340,7 +340,7 @@ func TestStoreThatRefusesAtTheBeginning(t *testing.T) {
 	}
 }
 
-// A job that was killed after it claimed its prefix, but before it had a manifest, begins again there.
+// If a job is killed after it has claimed its prefix in the store, but before it has a manifest, it can begin again at that prefix.
 func TestClaimOfKilledJobIsItsOwn(t *testing.T) {
 	serveBucket(t)
 	seed, dir, url := storedSite(t, 20), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
@@ -349,7 +349,7 @@ func TestClaimOfKilledJobIsItsOwn(t *testing.T) {
 	check(t, j.openStore(t.Context()))
 	s, list := must(open.URL(url)), j.uploads.list
 	check(t, j.release())
-	// The claim was incomplete.
+	// Make the claim incomplete.
 	check(t, errors.Join(s.Delete(t.Context(), storedName), s.Delete(t.Context(), leaseName), putBytes(t.Context(), s, probeName, []byte(list.Job))))
 	check(t, open.Close(s))
 	runStored(t, dir, storedConfig(url), seed)
@@ -392,7 +392,7 @@ func TestRemoveStoredRemovesTheJobAndNothingElse(t *testing.T) {
 	checkStored(t, other, url, 20)
 }
 
-// The content of the store is compared with the list: changes in the store are noticed.
+// Verify compares the content of the store with its list of files, and notices changes in the store.
 func TestVerifyNoticesChangesInTheStore(t *testing.T) {
 	serveBucket(t)
 	seed, dir, url := storedSite(t, 60), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
@@ -433,8 +433,8 @@ func TestListOfStoreIsReadWithCare(t *testing.T) {
 	}
 }
 
-// Bodies of robots.txt files count towards --keep-local, too: stored ones are read from the store, also when the job is resumed on another
-// machine.
+// Bodies of robots.txt files count towards --keep-local, too. Bodies that are only in the store are read from there, even when the job is
+// resumed on another machine.
 func TestRobotsFilesGoToTheStore(t *testing.T) {
 	serveBucket(t)
 	var seeds []string
@@ -474,14 +474,14 @@ func TestRobotsFilesGoToTheStore(t *testing.T) {
 			want = int(limit)
 		}
 		checkStored(t, dir, url, want)
-		if limit > 0 { // the disk is lost
+		if limit > 0 { // as if the disk were lost
 			check(t, os.RemoveAll(dir))
 			check(t, Restore(t.Context(), dir, url))
 		}
 	}
 }
 
-// A crawl that is paused for lack of space moves its robots.txt files to the store, whatever may stay in the directory.
+// A crawl that is paused for lack of disk space moves robots.txt files to the store, even if they may stay in the directory.
 func TestRobotsFilesMakeRoom(t *testing.T) {
 	serveBucket(t)
 	seed, dir, url := storedSite(t, 10), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
@@ -512,7 +512,7 @@ func TestRobotsFilesMakeRoom(t *testing.T) {
 	checkStored(t, dir, url, 10)
 }
 
-// A paused crawl ends only if there was nothing to store while it had no space.
+// A pause for lack of disk space ends only when there is space again, or when nothing is left to store.
 func TestPauseEndsWithRoomOrWithNothingToStore(t *testing.T) {
 	serveBucket(t)
 	seed, dir, url := storedSite(t, 10), filepath.Join(t.TempDir(), "job"), "s3://crawls/of/one"
@@ -539,7 +539,7 @@ func TestPauseEndsWithRoomOrWithNothingToStore(t *testing.T) {
 	check(t, j.Close())
 }
 
-// The output of a slow crawl is stored after a while, although its segments are small.
+// The segments of a slow crawl are stored after some time, although they are small.
 func TestOldSegmentsAreClosed(t *testing.T) {
 	for name, age := range map[string]time.Duration{"old": 1, "young": time.Hour} {
 		t.Run(name, func(t *testing.T) {

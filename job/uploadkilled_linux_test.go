@@ -32,9 +32,9 @@ import (
 
 const killedStoredPages = 100
 
-// The crawling process and the server of its store are killed again and again, and one in five requests to the store fails. After every
-// second kill the job directory is lost, too, and restored from the store. In the end the bucket equals the directory, byte for byte, and
-// has each page once.
+// The crawling process and the server of its store are killed several times, and one in five requests to the store fails. After every
+// second kill, the job directory is lost as well, and restored from the store. In the end the bucket equals the directory, byte for byte,
+// and has each page once.
 func TestStoreAndCrawlAreKilled(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -76,7 +76,7 @@ func killStoreAndCrawl(t *testing.T, rng *rand.Rand) {
 		check(t, cmd.Start())
 		ended := make(chan struct{})
 		go func() {
-			_ = cmd.Wait() // its exit state tells how it ended
+			_ = cmd.Wait() // ProcessState tells how it ended
 			close(ended)
 		}()
 		return cmd, ended
@@ -86,7 +86,7 @@ func killStoreAndCrawl(t *testing.T, rng *rand.Rand) {
 	defer func() { _, _ = store.Process.Kill(), store.Wait() }()
 	for n := range want {
 		crawl, ended := startCrawl()
-		victims := 1 + n%3 // 1: the crawl, 2: the store, and then the crawl while the store is down, 3: both at once
+		victims := 1 + n%3 // 1: kill the crawl; 2: the store, and later the crawl; 3: both at once
 		select {
 		case <-e.after(1 + rng.IntN(40)):
 		case <-ended:
@@ -108,13 +108,13 @@ func killStoreAndCrawl(t *testing.T, rng *rand.Rand) {
 		switch crawl.ProcessState.ExitCode() {
 		case -1:
 			kills++
-		case 0: // it ended before it was killed
+		case 0: // the crawl had ended before the kill
 			t.Logf("kill %d: the crawl had ended\n%s", n, &said)
 			continue
 		default:
 			t.Fatalf("kill %d: %v\n%s", n, crawl.ProcessState, &said)
 		}
-		if n%2 == 1 { // its disk is lost, too
+		if n%2 == 1 { // the disk of the crawl is lost as well
 			check(t, os.RemoveAll(filepath.Join(root, "job")))
 		}
 	}
@@ -130,7 +130,7 @@ func killStoreAndCrawl(t *testing.T, rng *rand.Rand) {
 	}
 }
 
-// child returns a process that runs one test.
+// child returns a command that runs one test of this binary in another process.
 func child(test string, env ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.count=1")
 	cmd.Env = append(os.Environ(), env...)
@@ -160,11 +160,11 @@ func (e *events) happen() {
 	}
 }
 
-// shakyProxy forwards requests to a store, one in five of which fails.
+// shakyProxy forwards requests to a store. One in five requests fails.
 type shakyProxy struct {
 	*events
 	server atomic.Value // address of the store
-	calm   atomic.Bool  // all requests succeed
+	calm   atomic.Bool  // if set, all requests succeed
 
 	mu  sync.Mutex
 	rng *rand.Rand
@@ -187,18 +187,18 @@ func (p *shakyProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case 1:
 		w.WriteHeader(http.StatusInternalServerError)
 		return
-	case 2: // the connection breaks while the request is received
+	case 2: // the connection breaks while the store receives the request
 		_, _ = io.CopyN(io.Discard, r.Body, 100)
 		panic(http.ErrAbortHandler)
-	case 3: // done, but the connection breaks during the answer
+	case 3: // the store executes the request, but the connection breaks during the response
 		p.forward(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
-	case 4: // the end of the request body is lost silently
+	case 4: // the end of the request body gets lost without an error
 		if r.Method == http.MethodPut && r.ContentLength > 10 {
 			r.ContentLength /= 2
 			r.Body = io.NopCloser(io.LimitReader(r.Body, r.ContentLength))
 		}
-	case 5: // the end of the answer is lost
+	case 5: // the end of the response gets lost
 		rec := httptest.NewRecorder()
 		p.forward(rec, r)
 		for k, v := range rec.Header() {
@@ -218,7 +218,7 @@ func (p *shakyProxy) forward(w http.ResponseWriter, r *http.Request) {
 	}).ServeHTTP(w, r)
 }
 
-// TestStoreToBeKilled is an S3 server whose objects are in a file, so that they survive its end.
+// TestStoreToBeKilled runs an S3 server in another process. Its objects are in a file, so that they survive a kill.
 func TestStoreToBeKilled(t *testing.T) {
 	file := os.Getenv("STORED_FILE")
 	if file == "" {
@@ -231,7 +231,7 @@ func TestStoreToBeKilled(t *testing.T) {
 	t.Fatal((&http.Server{Handler: h, ReadHeaderTimeout: time.Minute}).Serve(l))
 }
 
-// TestStoredCrawlToBeKilled begins or resumes a crawl, until it has ended and everything is stored.
+// TestStoredCrawlToBeKilled begins or resumes a crawl in another process, which ends when the crawl is done and everything is stored.
 func TestStoredCrawlToBeKilled(t *testing.T) {
 	const url = "s3://crawls/of/killed"
 	dir := os.Getenv("STORED_DIR")
@@ -247,7 +247,7 @@ func TestStoredCrawlToBeKilled(t *testing.T) {
 	c.SegmentSize, c.WARC.MaxSize = 16<<10, 32<<10
 	c.Note = func(text string) { fmt.Println(text) }
 	var j *Job
-	c.Crawl.Trace = &crawler.Trace{Committed: func(crawler.Commit) { // store the queue again and again
+	c.Crawl.Trace = &crawler.Trace{Committed: func(crawler.Commit) { // stores the queue after each commit
 		j.uploads.mu.Lock()
 		defer j.uploads.mu.Unlock()
 		j.uploads.next = time.Time{}
@@ -266,14 +266,14 @@ func TestStoredCrawlToBeKilled(t *testing.T) {
 	}
 }
 
-// restoreKilled restores the directory from the store if it was lost. Before its first commit a job has only its prefix to lose.
+// restoreKilled restores the directory from the store if it was lost. Before its first commit, a job has only claimed its prefix.
 func restoreKilled(t *testing.T, dir, url string) {
 	s := must(open.URL(url))
 	if _, err := os.Stat(dir); err == nil {
 		return
 	}
 	for {
-		err := s.Delete(t.Context(), leaseName) // no process waits for it here
+		err := s.Delete(t.Context(), leaseName) // no other process uses the store
 		if err == nil {
 			err = Restore(t.Context(), dir, url)
 		}

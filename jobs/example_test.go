@@ -16,8 +16,8 @@ import (
 
 var title = css.MustCompile("title")
 
-// A service starts jobs by the name of a program, and reads the program's results. After a restart, the same calls continue where they
-// stopped.
+// A service starts jobs, gives the name of the program that handles their pages, and reads the results. After a restart of the service, the
+// same calls continue where they stopped.
 func Example() {
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

@@ -19,17 +19,17 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// site serves pages that form a chain, and records when requests begin and end.
+// site serves pages that form a chain, and records the times of requests.
 type site struct {
 	*httptest.Server
 	mu       sync.Mutex
 	inFlight int
 	most     int
 	ended    time.Time
-	least    time.Duration  // shortest pause between two requests
+	least    time.Duration  // shortest pause between two requests so far
 	seen     map[string]int // requests by path
-	hold     chan struct{}  // if not nil, pages wait until it is closed
-	held     chan struct{}  // receives when a page waits
+	hold     chan struct{}  // if not nil, pages are not answered until it is closed
+	held     chan struct{}  // gets a value when a page begins to wait
 }
 
 func newSite(t *testing.T, pages int) *site {
@@ -114,7 +114,7 @@ func wait(t *testing.T, m *Manager, id string, want State) Info {
 	return info
 }
 
-// urls returns the URLs of results, and checks their numbers.
+// urls returns the URLs of results, and checks that the results are numbered without gaps.
 func urls(t *testing.T, m *Manager, id string, from int64) (all []string) {
 	t.Helper()
 	for r, err := range m.Results(t.Context(), id, from) {
@@ -202,7 +202,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 
 func TestJobThatCannotRunFails(t *testing.T) {
 	m := open(t, t.TempDir(), Config{})
-	info := start(t, m, Request{Seeds: []string{"https://site.test/"}}) // without a contact
+	info := start(t, m, Request{Seeds: []string{"https://site.test/"}}) // the request has no contact
 	if info = wait(t, m, info.ID, Failed); !strings.Contains(info.Error, "contact") {
 		t.Errorf("%+v", info)
 	}
@@ -211,7 +211,7 @@ func TestJobThatCannotRunFails(t *testing.T) {
 	}
 }
 
-// A paused job stays paused when the directory is opened again, and a running one continues.
+// When the directory is opened again, a paused job stays paused, and a running job continues.
 func TestPausedJobsStayPausedAndOthersGoOn(t *testing.T) {
 	s := newSite(t, 6)
 	s.hold = make(chan struct{})
@@ -222,12 +222,12 @@ func TestPausedJobsStayPausedAndOthersGoOn(t *testing.T) {
 	if err := m.Pause(paused.ID); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, paused.ID, infoName)) // it stays paused even if the process is killed now
+	b, err := os.ReadFile(filepath.Join(dir, paused.ID, infoName)) // the pause is stored already, in case of a kill
 	if err != nil || !strings.Contains(string(b), `"state": "paused"`) {
 		t.Errorf("%s, %v", b, err)
 	}
 	close(s.hold)
-	wait(t, m, other.ID, Done) // it takes the place of the paused job
+	wait(t, m, other.ID, Done) // the other job runs in the place of the paused one
 	if info, err := m.Info(paused.ID); err != nil || info.State != Paused {
 		t.Fatalf("%+v, %v", info, err)
 	}
@@ -259,7 +259,7 @@ func TestStoppedJobCanBeResumed(t *testing.T) {
 	if err := errors.Join(m.Stop(first.ID), m.Stop(second.ID)); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, m, second.ID, Stopped) // had not started
+	wait(t, m, second.ID, Stopped) // the second job had not started
 	close(s.hold)
 	if info := wait(t, m, first.ID, Stopped); info.Pages != 1 {
 		t.Errorf("stopped: %+v", info)

@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// killedRequests are the jobs of the killed process.
+// killedRequests returns requests for the jobs of the process that is killed.
 func killedRequests(seed string) (all []Request) {
 	for i := range 6 {
 		all = append(all, Request{Key: fmt.Sprint(i), Seeds: []string{seed}, Program: "mark", Args: json.RawMessage(fmt.Sprint(i)), Settings: map[string]any{"delay": "1ms", "depth": "none"}})
@@ -24,7 +24,7 @@ func killedRequests(seed string) (all []Request) {
 	return all
 }
 
-// mark is a program that adds its arguments to each visit.
+// mark is a program that adds its arguments to the results of each visit.
 func mark(args json.RawMessage, c *job.Config) error {
 	c.Crawl.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {
 		return v.Emit(map[string]json.RawMessage{"mark": args})
@@ -32,7 +32,7 @@ func mark(args json.RawMessage, c *job.Config) error {
 	return nil
 }
 
-// runJobs is the process that is killed: it runs jobs and prints each result as "job number URL".
+// runJobs runs in the process that is killed. It runs jobs, and prints each result as "job number URL".
 func runJobs(dir, seed string) {
 	m, err := Open(dir, Config{Running: 3, State: filepath.Join(dir, "state"), Programs: map[string]Program{"mark": mark}})
 	if err != nil {
@@ -53,7 +53,7 @@ func runJobs(dir, seed string) {
 			}
 		}()
 	}
-	for line := range out { // until it is killed
+	for line := range out { // ends when the process is killed
 		_, _ = os.Stdout.WriteString(line)
 	}
 }
@@ -66,14 +66,14 @@ func urlOf(r Result) string {
 	return v.URL
 }
 
-// Jobs whose process is killed again and again, at any moment, are resumed with their programs; a result keeps its number, and each page
-// has one result.
+// If the process of several jobs is killed several times, at any moment, the jobs are resumed with their programs. Each page has one
+// result, which keeps its number.
 func TestKilledJobsResumeAndResultsKeepTheirNumbers(t *testing.T) {
 	t.Parallel()
 	const pages, kills = 30, 8
 	s := newSite(t, pages)
 	dir := t.TempDir()
-	seen := map[string]string{} // URLs by job and number
+	seen := map[string]string{} // URL of each result, by job and number
 	note := func(key string, n int64, url string) {
 		at := fmt.Sprint(key, " ", n)
 		if was := seen[at]; was != "" && was != url {

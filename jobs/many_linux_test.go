@@ -22,17 +22,17 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// manyVariable is the environment variable with the numbers of jobs and of hosts in each, such as "100 1000", for measuring by hand.
+// manyVariable names an environment variable for measuring by hand. Its value, such as "100 1000", is the numbers of jobs and of hosts.
 const manyVariable = "TEST_MANY"
 
-// many is a simulated web of any number of hosts, each with an address and a page, behind one listener.
+// many represents a simulated web with any number of hosts behind one listener. Each host has an address and a page.
 type many struct {
 	listener string
-	open     atomic.Int64 // open connections
+	open     atomic.Int64 // number of open connections
 	most     atomic.Int64
 	inFlight atomic.Int64
 	busiest  atomic.Int64
-	pages    sync.Map // requests by host
+	pages    sync.Map // number of requests by host
 }
 
 func raise(most *atomic.Int64, n int64) {
@@ -53,7 +53,7 @@ func (m *many) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "<title>page</title>")
 }
 
-// LookupNetIP gives each host, which is called hN.test, an address.
+// LookupNetIP returns the address of a host. Hosts are named hN.test.
 func (m *many) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
 	var n uint32
 	if _, err := fmt.Sscanf(host, "h%d.test", &n); err != nil {
@@ -73,7 +73,7 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// DialContext connects to the listener, whatever the address.
+// DialContext connects to the one listener, whatever the address is.
 func (m *many) DialContext(ctx context.Context, network, _ string) (net.Conn, error) {
 	c, err := new(net.Dialer).DialContext(ctx, network, m.listener)
 	if err != nil {
@@ -83,7 +83,7 @@ func (m *many) DialContext(ctx context.Context, network, _ string) (net.Conn, er
 	return &counted{c, sync.OnceFunc(func() { m.open.Add(-1) })}, nil
 }
 
-// Many jobs share the resources of a few: requests in flight, memory, and open files.
+// Many jobs together need no more requests in flight, memory and open files than a few jobs.
 func TestManyJobsShareBounds(t *testing.T) {
 	count, hosts := 8, 10
 	if text := os.Getenv(manyVariable); text != "" {
@@ -162,7 +162,7 @@ func TestManyJobsShareBounds(t *testing.T) {
 		count, hosts, took.Seconds(), time.Duration(used.Utime.Nano()+used.Stime.Nano()).Seconds(), rss, heap, files, routines, web.most.Load(), web.busiest.Load())
 }
 
-// resident returns the memory of the process in MiB.
+// resident returns the resident memory of the process in MiB.
 func resident() int {
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -175,7 +175,7 @@ func resident() int {
 	return pages * os.Getpagesize() >> 20
 }
 
-// However many jobs run, the shared resources are those of four.
+// However many jobs run, they share resources that are as large as those of four jobs.
 func TestSharesOfManyJobsAreThoseOfFour(t *testing.T) {
 	for _, running := range []int{1, 4, 100} {
 		m := open(t, t.TempDir(), Config{Running: running, Concurrency: 200, InFlight: 64 << 20})

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// A plan uses the robots.txt files that are known already, requests nothing, and states the least time that the limits require.
+// A plan uses robots.txt files that this machine knows already, makes no requests, and states the least time that the limits require.
 func TestPlanKnowsTheRobotsFilesOfTheMachine(t *testing.T) {
 	dir := t.TempDir()
 	m := open(t, dir, Config{})

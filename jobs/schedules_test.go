@@ -14,16 +14,16 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// ends is a program that does nothing.
+// ends is a program that does nothing, so that its job ends after the crawl.
 func ends(json.RawMessage, *job.Config) error { return nil }
 
-// nightly is a schedule of a job that cannot begin, because it has no contact.
+// nightly returns a schedule for a job that cannot begin, because the job has no contact.
 func nightly(name, cron, zone string) Schedule {
 	return Schedule{Name: name, Cron: cron, Zone: zone, Request: Request{Seeds: []string{"https://site.test/"}, Program: "ends"}}
 }
 
 func TestScheduleStartsJobsInItsTimeZone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // the synctest clock begins at midnight UTC, 2000-01-01
+	synctest.Test(t, func(t *testing.T) { // the clock of synctest starts at midnight UTC, 2000-01-01
 		m := open(t, t.TempDir(), Config{Programs: map[string]Program{"ends": ends}})
 		if err := m.Schedule(nightly("nightly", "30 4 * * *", "Europe/Vienna")); err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func TestScheduleLeavesOutRunsThatWouldOverlap(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		m.mu.Lock()
-		m.jobs[m.timed["hourly"].Job].info.State = Paused // as if it had been paused while it ran
+		m.jobs[m.timed["hourly"].Job].info.State = Paused // as if the job had been paused while it ran
 		m.mu.Unlock()
 		time.Sleep(time.Hour)
 		synctest.Wait()

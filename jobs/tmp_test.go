@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/internal/quicktmp"
 )
 
-// helperDir names the directory for the process that a test kills, and helperSeed the site.
+// helperDir and helperSeed name the environment variables with the directory and the site for the process that a test kills.
 const helperDir, helperSeed = "AMBLE_JOBS_DIR", "AMBLE_JOBS_SEED"
 
 func TestMain(m *testing.M) {

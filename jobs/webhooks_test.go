@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// receiver is a webhook that fails until it is told to succeed.
+// receiver represents a webhook that returns errors until the test tells it to succeed.
 type receiver struct {
 	mu     sync.Mutex
 	works  bool
-	at     []time.Duration // times of calls, since began
+	at     []time.Duration // times of calls, counted from began
 	states []State         // states of acknowledged events
 	began  time.Time
 }
@@ -38,7 +38,7 @@ func (r *receiver) send(_ context.Context, _ string, event []byte) error {
 	return nil
 }
 
-// failing is a job that fails at once, because it has no contact.
+// failing is a request for a job that fails at once, because it has no contact.
 var failing = Request{Seeds: []string{"https://site.test/"}, Webhooks: []string{"https://hooks.test/"}}
 
 func TestWebhookIsRetriedUntilItAnswers(t *testing.T) {
@@ -106,7 +106,7 @@ func TestWebhookGetsEachStateInOrder(t *testing.T) {
 	})
 }
 
-// If a job is told to pause, its event is durable at once: the process may be killed before the requests in flight have ended.
+// The event that a job is told to pause is stored at once: the process may be killed before the requests in flight have ended.
 func TestWebhookEventIsDurableFromThePauseOn(t *testing.T) {
 	s := newSite(t, 2)
 	s.hold = make(chan struct{})

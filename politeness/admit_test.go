@@ -84,8 +84,8 @@ func TestARobotsHopToAHostThatWasGivenUpIsNotMade(t *testing.T) {
 	})
 }
 
-// TestOnlyAnAdmittedRequestCountsAsUse has two hosts at one address and no memory for rules. After each robots.txt, a
-// request for its host's page has to wait, and the other host's robots.txt comes first.
+// TestOnlyAnAdmittedRequestCountsAsUse has two hosts at one address, and no memory for rules. After each response, the next request for the
+// same host has to wait, so that the hosts alternate. Nevertheless, both pages are requested at some time.
 func TestOnlyAnAdmittedRequestCountsAsUse(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{MaxRulesBytes: 1})
@@ -112,7 +112,7 @@ func TestOnlyAnAdmittedRequestCountsAsUse(t *testing.T) {
 }
 
 func TestRobotsIsRequestedByOneAtATime(t *testing.T) {
-	inBubble(t, func(t *testing.T) { // an own host allows several requests, but only one for robots.txt
+	inBubble(t, func(t *testing.T) { // an own host allows several requests at once, but only one for robots.txt
 		b := newClient(t, Config{Delay: NoDelay, OwnHosts: func(string) int { return 4 }})
 		p := b.must("https://a.test/1")
 		if w := b.wait("https://a.test/2", someAddr); w.Clauses[0].Name != ledger.ClauseBusy || !w.Until.After(time.Now()) {

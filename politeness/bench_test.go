@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// pages returns a page of each of n hosts.
+// pages returns one page of each of n hosts.
 func pages(b *testing.B, n int) []weburl.URL {
 	b.Helper()
 	urls := make([]weburl.URL, n)
@@ -22,8 +22,8 @@ func pages(b *testing.B, n int) []weburl.URL {
 	return urls
 }
 
-// population returns a Gate that knows the hosts of these pages, each at its own address and without a robots.txt.
-// There are no delays, so every page may be requested at once.
+// population returns a Gate that knows the hosts of these pages. Each host has its own address and no robots.txt. There are no delays, so
+// that every page may be requested at once.
 func population(b *testing.B, urls []weburl.URL) *Gate {
 	b.Helper()
 	g, err := NewGate(Config{Identity: identity(), Delay: NoDelay, DelayFactor: NoFactor, OwnHosts: func(string) int { return 1 }})
@@ -40,7 +40,7 @@ func population(b *testing.B, urls []weburl.URL) *Gate {
 	return g
 }
 
-// BenchmarkPage measures the Gate's work for one request: Next, Admit, Redeem, Begin and Report.
+// BenchmarkPage measures the Gate's work for one request: the calls of Next, Admit, Redeem, Begin and Report.
 func BenchmarkPage(b *testing.B) {
 	for _, n := range []int{1, 10_000, 1_000_000} {
 		b.Run(fmt.Sprintf("hosts=%d", n), func(b *testing.B) {
@@ -50,7 +50,7 @@ func BenchmarkPage(b *testing.B) {
 			perHost := float64(heap()-before) / float64(n)
 			b.ReportAllocs()
 			i := 0
-			var free time.Time // end times are rounded up to whole microseconds
+			var free time.Time // the end of the last request is rounded up to whole microseconds
 			for b.Loop() {
 				u := urls[i%n]
 				i++

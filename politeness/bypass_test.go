@@ -31,7 +31,7 @@ func (l *locked) Write(b []byte) (int, error) {
 	return l.b.Write(b)
 }
 
-// greedy is a user's Fetcher that tries to request more than its Permit allows.
+// greedy is a custom Fetcher that tries to request more than its Permit allows.
 type greedy struct {
 	*fetcher.Fetcher
 	t     *testing.T
@@ -56,10 +56,10 @@ func (g *greedy) Fetch(ctx context.Context, p politeness.Permit) (*fetcher.Page,
 	return page, err
 }
 
-// TestP10NoPathLeadsAroundAPermit crawls a site with everything that causes requests besides pages: redirects within a
-// host and to another one, redirected robots.txt files, retries, sitemaps and sitemap indexes, and a custom Fetcher
-// that tries to send more. It compares the requests that the servers saw with the ledger, which only
-// [politeness.Grant.Begin] writes: every request has its own Permit for its URL, address and purpose.
+// TestP10NoPathLeadsAroundAPermit crawls a site with everything that causes requests besides pages: redirects within a host and to another
+// one, redirected robots.txt files, retries, sitemaps and sitemap indexes, and a custom Fetcher that tries to send more. It compares the
+// requests that the servers saw with the ledger, to which only [politeness.Grant.Begin] adds requests: each has a Permit for exactly its
+// URL, address and purpose.
 func TestP10NoPathLeadsAroundAPermit(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var ledger locked
@@ -114,7 +114,7 @@ func temptingWeb(w *crawltest.Web) {
 	a.Page("/mapped", "found")
 }
 
-// entries returns the start lines of a ledger.
+// entries returns the start entries of a ledger.
 func entries(t *testing.T, all []byte) (starts []ledger.Entry) {
 	t.Helper()
 	for _, line := range bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
@@ -129,7 +129,7 @@ func entries(t *testing.T, all []byte) (starts []ledger.Entry) {
 	return starts
 }
 
-// compare checks that there is exactly one Permit for every request on the wire, in the same order.
+// compare checks that each request on the wire has exactly one Permit, with the same URL, address and time.
 func compare(t *testing.T, requests []crawltest.Request, starts []ledger.Entry) {
 	t.Helper()
 	if len(requests) != len(starts) {

@@ -51,8 +51,8 @@ func TestChangesMakeTheSnapshot(t *testing.T) {
 	}
 }
 
-// TestChangesOfARequestUnderWay checks that the pause after a request under way grows if its host's delay grows
-// meanwhile.
+// TestChangesOfARequestUnderWay checks that if a host's delay becomes longer during a request, the pause after this request is longer,
+// too.
 func TestChangesOfARequestUnderWay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c, kept := Config{PerDomain: true}, map[string][]byte{}
@@ -76,7 +76,7 @@ func keep(kept, changes map[string][]byte) {
 	}
 }
 
-// same compares a Gate assembled from saved changes with one restored from a snapshot. Entries that equal new ones are
+// same checks that a Gate assembled from stored changes equals one restored from a snapshot. Entries that say no more than a new entry are
 // ignored.
 func same(t *testing.T, seed uint64, c Config, g *Gate, kept map[string][]byte) {
 	t.Helper()
@@ -93,7 +93,7 @@ func same(t *testing.T, seed uint64, c Config, g *Gate, kept map[string][]byte) 
 			}
 			for i, o := range h.origins {
 				if o != nil && *o == (origin{}) {
-					h.origins[i] = nil // nothing is known about it
+					h.origins[i] = nil // nothing is known about this origin
 				}
 			}
 		}
@@ -113,8 +113,8 @@ func same(t *testing.T, seed uint64, c Config, g *Gate, kept map[string][]byte) 
 	}
 }
 
-// TestChangesAreOfWhatWasRequested checks that changes do not grow with the number of hosts, and contain each
-// robots.txt only once.
+// TestChangesAreOfWhatWasRequested checks that the size of changes depends on the requests and not on the number of hosts, and that changes
+// contain each robots.txt only once.
 func TestChangesAreOfWhatWasRequested(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})
@@ -140,7 +140,7 @@ func TestChangesAreOfWhatWasRequested(t *testing.T) {
 	})
 }
 
-// TestAssembleRefuses checks that Assemble rejects an invalid header and ignores entries of another version.
+// TestAssembleRefuses checks that Assemble refuses an invalid header, and ignores entries of another version.
 func TestAssembleRefuses(t *testing.T) {
 	if b, err := Assemble(maps.All(map[string][]byte{"h/a.test:80": {1}})); b != nil || err != nil {
 		t.Errorf("without a head: %q, %v", b, err)

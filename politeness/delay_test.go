@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/robots"
 )
 
-// TestDelayFor checks a Config's delay for each state of a host. P5: a site may lengthen the operator's delay, never
-// shorten it.
+// TestDelayFor checks the delay of a Config for each state of a host. Rule P5: a site may lengthen the operator's delay, but never shorten
+// it.
 func TestDelayFor(t *testing.T) {
 	own := func(host string) int {
 		if host == "own.test:443" {

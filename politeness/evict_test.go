@@ -43,7 +43,7 @@ func TestRulesAreEvictedAndRequestedAgain(t *testing.T) {
 	})
 }
 
-// TestRulesArePackedFirst checks that rules are compressed before any are dropped: none is requested again, and
+// TestRulesArePackedFirst checks that rules are compressed before any are dropped, so that no robots.txt is requested again, and that
 // decisions stay the same.
 func TestRulesArePackedFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestRulesThatHaveDecidedNothingYetAreKept(t *testing.T) {
 			b.send(p, 0, Reply{Status: 200, Body: []byte("User-agent: *\nDisallow: /no\n")})
 		}
 		time.Sleep(time.Second)
-		for i := range 20 { // one page for each file, otherwise nothing would be fetched
+		for i := range 20 { // a page is admitted for each robots.txt: none was dropped before use
 			if p, err := b.admit(fmt.Sprintf("https://h%d.test/", i), addrOf(i)); err != nil || p.Purpose() != Page {
 				t.Fatal(p, err)
 			}

@@ -44,7 +44,7 @@ func Example() {
 	// robots_disallow: line 2, "Disallow: /private/"
 }
 
-// A pause that a host requested also applies to the next process.
+// The pause that a host has requested also applies to the next process.
 func ExampleGate_Snapshot() {
 	config := politeness.Config{
 		Identity: politeness.Identity{Product: "examplebot", Contact: "https://lab.university.edu/crawl"},
@@ -59,7 +59,7 @@ func ExampleGate_Snapshot() {
 	}
 	first.Report(permit, politeness.Reply{Status: 429, Header: map[string][]string{"Retry-After": {"120"}}})
 
-	config.Snapshot = first.Snapshot() // kept in a file until the next process
+	config.Snapshot = first.Snapshot() // a program stores this in a file for the next process
 	second, err := politeness.NewGate(config)
 	if err != nil {
 		fmt.Println(err)

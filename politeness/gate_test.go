@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestTheDelayOfAHostInfoHasItsFloor checks the minimum delay, which depends on the host's owner and address.
+// TestTheDelayOfAHostInfoHasItsFloor checks that the delay is at least the minimum for the host, which depends on its owner and address.
 func TestTheDelayOfAHostInfoHasItsFloor(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		own := func(host string) int {
@@ -44,16 +44,16 @@ func TestTheDelayOfAHostInfoHasItsFloor(t *testing.T) {
 	})
 }
 
-// TestForgiveKeepsThePauseBeforeARobotsTxt also checks that robots.txt may fail once more before the host is given up
+// TestForgiveKeepsThePauseBeforeARobotsTxt also checks that after Forgive, robots.txt may fail once more before the host is given up
 // again.
 func TestForgiveKeepsThePauseBeforeARobotsTxt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{RobotsGiveUp: 20 * time.Second})
 		const raw = "https://a.test/"
-		for range 3 { // after 0, 1 and 6 s; then 30 s are due
+		for range 3 { // attempts at 0, 1 and 6 s; the next pause is 30 s
 			b.page(raw, "192.0.2.1", Reply{Status: 503})
 		}
-		b.page(raw, "192.0.2.1", Reply{Status: 503}) // after 36 s; then the delay is a minute
+		b.page(raw, "192.0.2.1", Reply{Status: 503}) // attempt at 36 s; the next pause is a minute
 		if d := b.denied(raw); d.Reason != ReasonRobotsUnreachable {
 			t.Fatal(d)
 		}

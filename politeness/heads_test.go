@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// TestTheLedgerIsSignedEveryFiveMinutesAndAtTheEnd also checks that the chain continues after a restart, and that
-// neither replay nor audit mistakes a head for a request.
+// TestTheLedgerIsSignedEveryFiveMinutesAndAtTheEnd also checks that the chain continues after a restart, and that neither a replay nor an
+// audit of the ledger mistakes a signed head for a request.
 func TestTheLedgerIsSignedEveryFiveMinutesAndAtTheEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -51,7 +51,7 @@ func TestTheLedgerIsSignedEveryFiveMinutesAndAtTheEnd(t *testing.T) {
 		if err := r.gate.SignHead(); err != nil {
 			t.Fatal(err)
 		}
-		if want := []int64{11, 15, 18}; !slices.Equal(signed, want) { // 7 requests are 14 lines, with the head 15
+		if want := []int64{11, 15, 18}; !slices.Equal(signed, want) { // 7 requests are 14 lines; the head makes 15
 			t.Errorf("signed after %d lines, want %d", signed, want)
 		}
 		chain, err := ledger.ReadChain(bytes.NewReader(out.Bytes()))

@@ -68,9 +68,9 @@ func TestAHostIsGivenUpAfterSoManyFailuresOrSoLong(t *testing.T) {
 	}
 }
 
-// TestFailuresOfOnePageAreNotThoseOfItsHost lets one URL fail repeatedly. That lengthens the pause but never ends the
-// host, not even in a process that resumes from the ledger or a snapshot. An error before anything was sent counts as
-// the host's failure at every attempt.
+// TestFailuresOfOnePageAreNotThoseOfItsHost lets one URL fail several times. That lengthens the pause, but the host is never given up, not
+// even by a process that resumes from the ledger or a snapshot. An error before anything was sent counts as a failure of the host at every
+// attempt.
 func TestFailuresOfOnePageAreNotThoseOfItsHost(t *testing.T) {
 	refused, broken := Reply{Err: errors.New("connection refused")}, Reply{Status: 500}
 	for _, c := range []struct {
@@ -100,7 +100,7 @@ func TestFailuresOfOnePageAreNotThoseOfItsHost(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if i == 2 { // with a request under way
+					if i == 2 { // while a request is in flight
 						between = b.gate.Snapshot()
 					}
 					if c.sent {

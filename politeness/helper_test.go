@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// client is a Gate with a client that behaves like a crawler, in virtual time.
+// client is a Gate together with a client that uses the Gate as a crawler does, in virtual time.
 type client struct {
 	*testing.T
 	gate *Gate
@@ -54,13 +54,13 @@ func addrOf(i int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
 }
 
-// admit asks for a Permit at an address for whatever raw needs next.
+// admit asks for a Permit for the URL that is next for raw (its robots.txt, a redirect, or raw itself), at an address.
 func (b *client) admit(raw string, addr netip.Addr) (Permit, error) {
 	u := b.url(raw)
 	return b.gate.Admit(Request{URL: u, Next: b.gate.Next(u), Addr: addr})
 }
 
-// must admits raw now and fails the test if it may not be requested.
+// must is like admit, for some address. The test fails if the URL may not be requested now.
 func (b *client) must(raw string) Permit {
 	b.Helper()
 	p, err := b.admit(raw, someAddr)
@@ -70,7 +70,7 @@ func (b *client) must(raw string) Permit {
 	return p
 }
 
-// mustAt admits raw now at the given address.
+// mustAt is like must, at the given address.
 func (b *client) mustAt(raw, addr string) Permit {
 	b.Helper()
 	p, err := b.admit(raw, netip.MustParseAddr(addr))
@@ -80,7 +80,7 @@ func (b *client) mustAt(raw, addr string) Permit {
 	return p
 }
 
-// send plays an admitted request from start to end. It lasts took and ends with r.
+// send simulates an admitted request, which takes the given time and ends with r. It returns when the next one may begin.
 func (b *client) send(p Permit, took time.Duration, r Reply) time.Time {
 	b.Helper()
 	g, err := p.Redeem()
@@ -96,7 +96,7 @@ func (b *client) send(p Permit, took time.Duration, r Reply) time.Time {
 	return b.gate.Report(p, r)
 }
 
-// rules fetches a host's robots.txt, with this body.
+// rules fetches the robots.txt of a host, which has this body.
 func (b *client) rules(raw, body string) time.Time {
 	b.Helper()
 	p := b.must(raw)
@@ -106,25 +106,25 @@ func (b *client) rules(raw, body string) time.Time {
 	return b.send(p, 0, Reply{Status: 200, Body: []byte(body)})
 }
 
-// answerAt reports r for the robots.txt of a URL at an address.
+// answerAt fetches the robots.txt of a URL at an address, and reports the response r.
 func (b *client) answerAt(raw, addr string, r Reply) {
 	b.Helper()
 	b.send(b.mustAt(raw, addr), 0, r)
 }
 
-// ready fetches a host's robots.txt, with this body, and waits until its first page may be requested.
+// ready fetches the robots.txt of a host, which has this body, and waits until a page of the host may be requested.
 func (b *client) ready(raw, body string) {
 	b.Helper()
 	time.Sleep(time.Until(b.rules(raw, body)))
 }
 
-// page sends a request for raw at an address as soon as it may be sent.
+// page requests raw at an address as soon as that is allowed, and reports the response r.
 func (b *client) page(raw, addr string, r Reply) {
 	b.Helper()
 	b.send(b.patient(raw, addr), 0, r)
 }
 
-// patient waits until it gets a Permit for whatever raw needs next.
+// patient waits until it gets a Permit for the URL that is next for raw.
 func (b *client) patient(raw, addr string) Permit {
 	b.Helper()
 	for range 10_000 {
@@ -191,7 +191,7 @@ func redirect(to string) Reply {
 	return Reply{Status: 302, Header: http.Header{"Location": {to}}}
 }
 
-// lines counts calls of Write.
+// lines is a writer that counts its calls.
 type lines struct {
 	strings.Builder
 	writes int
@@ -206,7 +206,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.Builder.Write(b)
 }
 
-// faulty is a ledger writer that can fail.
+// faulty is a ledger writer that returns errors when the test says so.
 type faulty struct {
 	bytes.Buffer
 	fail bool
@@ -219,7 +219,7 @@ func (f *faulty) Write(b []byte) (int, error) {
 	return f.Buffer.Write(b)
 }
 
-// short is a writer that writes only one byte.
+// short is a writer that accepts only one byte of each write.
 type short struct{ n int }
 
 func (s *short) Write([]byte) (int, error) {
@@ -227,7 +227,7 @@ func (s *short) Write([]byte) (int, error) {
 	return 1, io.ErrShortWrite
 }
 
-// slow is a ledger on a slow disk.
+// slow is a ledger writer that takes as long as a slow disk.
 type slow struct{}
 
 func (slow) Write(b []byte) (int, error) {
@@ -237,7 +237,7 @@ func (slow) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// closing accepts a limited number of lines.
+// closing is a ledger writer that accepts a limited number of lines.
 type closing struct{ lines int }
 
 func (c *closing) Write(b []byte) (int, error) {
@@ -279,7 +279,7 @@ func randomReply(rng *rand.Rand) Reply {
 		return Reply{Err: errors.New("reset")}
 	case 1:
 		header["Retry-After"] = []string{[]string{"0", "7", "200"}[rng.IntN(3)]}
-		if rng.IntN(3) == 0 { // a date, from a clock that may be slow
+		if rng.IntN(3) == 0 { // a date, by the clock of the server, which may be slow
 			clock := time.Now().Add(-time.Duration(rng.IntN(2)*rng.IntN(3600)) * time.Second).UTC()
 			header["Date"] = []string{clock.Format(http.TimeFormat)}
 			header["Retry-After"] = []string{clock.Add(time.Duration(rng.IntN(200)) * time.Second).Format(http.TimeFormat)}
@@ -304,9 +304,9 @@ func randomReply(rng *rand.Rand) Reply {
 	return Reply{Status: []int{200, 200, 202}[rng.IntN(3)], Header: header, Body: []byte(body), Wall: wall}
 }
 
-// set returns t as time.Now would return it after the wall clock was set forward or back by whole seconds: the
-// monotonic reading stays the same. Virtual time has no monotonic clock, so tests with two clocks run outside of it and
-// pass their own times.
+// set returns t as time.Now would return it after the wall clock was set forward or back by whole seconds: the monotonic reading stays the
+// same. In a bubble with virtual time there is no monotonic clock, so tests with two clocks run outside of bubbles and pass times that they
+// have made with set.
 func set(t time.Time, d time.Duration) time.Time {
 	const seconds = 30 // lowest bit of the seconds in time.Time.wall, if there is a monotonic reading
 	(*struct{ wall uint64 })(unsafe.Pointer(&t)).wall += uint64(d/time.Second) << seconds

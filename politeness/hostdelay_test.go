@@ -43,7 +43,7 @@ func TestHostDelays(t *testing.T) {
 	})
 }
 
-// TestAnOwnHostsOwnDelay checks that only own hosts may have a shorter delay than others.
+// TestAnOwnHostsOwnDelay checks that an entry of HostDelays can shorten the delay of an own host only.
 func TestAnOwnHostsOwnDelay(t *testing.T) {
 	own := func(host string) int { return map[string]int{"a.own.test:80": 1}[host] }
 	inBubble(t, func(t *testing.T) {
@@ -80,8 +80,8 @@ func TestInvalidHostDelays(t *testing.T) {
 	}
 }
 
-// TestAnAddressMetLaterBringsItsDelay checks that the pause between two requests is the longer delay of their two
-// addresses, also after a restart with other entries.
+// TestAnAddressMetLaterBringsItsDelay checks that the pause between two requests of a host at different addresses is the longer delay of
+// the two addresses, even after a restart with other entries.
 func TestAnAddressMetLaterBringsItsDelay(t *testing.T) {
 	slow := Config{HostDelays: []HostDelay{{"192.0.2.0/24", 30 * time.Second}}}
 	within, outside := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("198.51.100.1")
@@ -93,7 +93,7 @@ func TestAnAddressMetLaterBringsItsDelay(t *testing.T) {
 			t.Errorf("moved into the range: %v", w)
 		}
 		p := b.patient("https://a.test/", within.String())
-		_, _ = b.admit("https://a.test/", outside) // while p is outstanding
+		_, _ = b.admit("https://a.test/", outside) // the host is seen at another address while p is in use
 		if ready := b.send(p, 0, Reply{Status: 200}); time.Until(ready) != 30*time.Second {
 			t.Errorf("moved out of the range: ready in %v", time.Until(ready))
 		}
@@ -109,8 +109,8 @@ func TestAnAddressMetLaterBringsItsDelay(t *testing.T) {
 	})
 }
 
-// TestHostWaitsOneDelayAfterAKill: a host is requested one delay after a restart, because a connection may have
-// been under way at the kill.
+// TestHostWaitsOneDelayAfterAKill: after a restart, each host waits for one delay, because the killed process may have been connecting to
+// it.
 func TestHostWaitsOneDelayAfterAKill(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{HostDelays: []HostDelay{{"a.test", 30 * time.Second}}})
@@ -135,8 +135,8 @@ func TestTheDelayOfAnEntryIsPredicted(t *testing.T) {
 	}
 }
 
-// TestADelayByAddressAfterATakeover: the host may have been requested just before the takeover, at an address that is
-// only known later.
+// TestADelayByAddressAfterATakeover: just before the takeover, the host may have been requested at an address that becomes known only
+// later. The delay of that address is kept.
 func TestADelayByAddressAfterATakeover(t *testing.T) {
 	c := Config{HostDelays: []HostDelay{{"192.0.2.0/24", 30 * time.Second}}}
 	inBubble(t, func(t *testing.T) {

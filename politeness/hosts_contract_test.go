@@ -17,7 +17,7 @@ func TestHostsKeepTheContractOfSharing(t *testing.T) {
 	})
 }
 
-// Crawls take turns if they share only an engine or only a machine.
+// Crawls that share only an engine, or only a machine, take turns.
 func TestBothKeepsTheContractOfSharing(t *testing.T) {
 	for name, shared := range map[string]func(common, alone politeness.Sharing) politeness.Sharing{
 		"first":  func(common, alone politeness.Sharing) politeness.Sharing { return politeness.Both(common, alone) },

@@ -31,8 +31,8 @@ func TestHours(t *testing.T) {
 	})
 }
 
-// TestAPermitEndsWithTheHours checks that a request admitted in the last allowed second cannot be sent after the hours
-// end.
+// TestAPermitEndsWithTheHours checks that if a request is admitted in the last second of the allowed hours, it cannot be sent after they
+// have ended.
 func TestAPermitEndsWithTheHours(t *testing.T) {
 	for _, c := range []struct {
 		hours Hours
@@ -67,7 +67,7 @@ func TestAPermitEndsWithTheSitesHours(t *testing.T) {
 	})
 }
 
-// TestHoursOfAZone checks that hours follow local time in their zone, also on days when daylight saving time begins or
+// TestHoursOfAZone checks that hours follow the local time of their zone, even on days on which daylight saving time begins or
 // ends.
 func TestHoursOfAZone(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")

@@ -47,8 +47,8 @@ func TestP9TheGateUsesTheLedgersTimes(t *testing.T) {
 	})
 }
 
-// TestP10TheLedgerSaysHowFarItIsComplete checks that the ledger states up to which Permit it is complete, so that
-// missing lines are noticed. A failed Write, or a Permit that is never reported, leaves a gap.
+// TestP10TheLedgerSaysHowFarItIsComplete checks that the ledger states up to which Permit it has all lines, so that missing lines are
+// noticed. A Write that fails and a Permit that is never reported leave a gap.
 func TestP10TheLedgerSaysHowFarItIsComplete(t *testing.T) {
 	through := func(t *testing.T, all string) (ids []uint64) {
 		t.Helper()
@@ -108,7 +108,7 @@ func TestP10TheLedgerSaysHowFarItIsComplete(t *testing.T) {
 			t.Error("it begins without its line")
 		}
 		w.fail = false
-		b.gate.Report(p, Reply{Aborted: true}) // adds its line
+		b.gate.Report(p, Reply{Aborted: true}) // adds the line of p
 		time.Sleep(time.Minute)
 		b.send(b.must("https://a.test/robots.txt"), 0, Reply{Status: 200})
 		if got, want := through(t, w.String()), []uint64{1, 0, 3}; !slices.Equal(got, want) {
@@ -188,8 +188,8 @@ func TestP10ALineWrittenInPartEndsAllRequests(t *testing.T) {
 	})
 }
 
-// TestP9NothingIsRequestedAfterAnEndThatIsNotRecorded: if an end cannot be recorded, requests stop, because the next
-// process would not know about it.
+// TestP9NothingIsRequestedAfterAnEndThatIsNotRecorded: if the end of a request cannot be recorded, no further request is made, because the
+// next process would not know about the pause.
 func TestP9NothingIsRequestedAfterAnEndThatIsNotRecorded(t *testing.T) {
 	full := errors.New("disk full")
 	for _, end := range []func(b *client, out *lines, p Permit){
@@ -224,7 +224,7 @@ func TestP9NothingIsRequestedAfterAnEndThatIsNotRecorded(t *testing.T) {
 	}
 }
 
-// The ledger omits user and password of a Location. It records the target, or that it is invalid.
+// The ledger omits user and password from a Location field. It records the target without them, or that the field is invalid.
 func TestALocationsPasswordIsNotInTheLedger(t *testing.T) {
 	for location, want := range map[string]string{
 		"http://user:secret@b.test/x":      `"location":"http://*****@b.test/x"`,

@@ -9,7 +9,7 @@ func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		limit   Limit
 		value   int64
-		reached int // the first number that reaches it
+		reached int // the smallest number that reaches the limit
 		text    string
 	}{{7, 7, 7, "7"}, {Zero, 0, 0, "0"}, {Unlimited, math.MaxInt64, 0, "unlimited"}} {
 		if c.limit.Value() != c.value || c.limit.String() != c.text {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestOfflineGateWaitsForNothing gives a Gate the responses that otherwise cause the longest waits.
+// TestOfflineGateWaitsForNothing gives an offline Gate the responses that cause the longest waits for an ordinary Gate.
 func TestOfflineGateWaitsForNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{Offline: true, Rate: 0.001, Hours: Hours{{From: time.Hour, To: 2 * time.Hour}}, VisitTime: true, PerDomain: true})
@@ -49,7 +49,7 @@ func denied(err error, reason string) bool {
 	return errors.As(err, &d) && d.Reason == reason
 }
 
-// TestOfflinePermitsSendNothing checks that an offline Permit cannot be used for a request, and an ordinary Permit
+// TestOfflinePermitsSendNothing checks that the Permit of an offline Gate cannot be used to send a request, and that an ordinary Permit
 // cannot be used offline.
 func TestOfflinePermitsSendNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -161,8 +161,8 @@ func TestGlobalRateAtOddTimes(t *testing.T) {
 	})
 }
 
-// TestTheBucketAgreesWithTheExactInstant compares the token bucket of golang.org/x/time/rate, which is built on demand,
-// with the stored instant. They may differ by rounding, at most by slack.
+// TestTheBucketAgreesWithTheExactInstant checks that the token bucket of golang.org/x/time/rate, which is built on demand, is full at the
+// stored time of the next request and not earlier. They may differ by slack, because of rounding.
 func TestTheBucketAgreesWithTheExactInstant(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var b rate.Limiter
@@ -180,9 +180,9 @@ func TestTheBucketAgreesWithTheExactInstant(t *testing.T) {
 	}
 }
 
-// TestAPauseHasPassedByBothClocks sets the wall clock back during a host's pause. The ledger has wall-clock times, and
-// by these the next request must not be too early. If the clock is set back further than that, the Gate does not wait
-// for it.
+// TestAPauseHasPassedByBothClocks sets the wall clock back a little during a host's pause. The times in the ledger are those of the
+// wall clock, and by these times, too, the next request must not be too early. If the wall clock is set back further, the Gate ignores
+// it.
 func TestAPauseHasPassedByBothClocks(t *testing.T) {
 	end := time.Now()
 	var p shared

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// TestSignedIsInTheLedger checks that the start line names the key, and that no key can be added later.
+// TestSignedIsInTheLedger checks that a request's start line names the key of its signature, and that a key cannot be added later.
 func TestSignedIsInTheLedger(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var ledger bytes.Buffer
@@ -97,8 +97,8 @@ func TestPermitExpires(t *testing.T) {
 	})
 }
 
-// TestAPermitExpiresByEitherClock sets the wall clock back, which must not prolong a Permit, and forward, as after a
-// machine's suspension, when the monotonic clock has stood still.
+// TestAPermitExpiresByEitherClock sets the wall clock back, which must not prolong a Permit. It also sets the wall clock forward, as after
+// a suspension of the machine, during which the monotonic clock stands still.
 func TestAPermitExpiresByEitherClock(t *testing.T) {
 	const life = 10 * time.Second
 	for name, c := range map[string]struct {
@@ -166,8 +166,8 @@ func TestP1APermitEndsWithTheRulesItWasJudgedBy(t *testing.T) {
 	})
 }
 
-// TestAPermitThatRunsOutEarlyHoldsItsHost: an expired Permit cannot be used, but a connection opened with it may still
-// be in progress.
+// TestAPermitThatRunsOutEarlyHoldsItsHost: an expired Permit cannot be used any more, but its host stays busy, because a connection that
+// was opened with it may still be in progress.
 func TestAPermitThatRunsOutEarlyHoldsItsHost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{Delay: 5 * time.Second})
@@ -227,8 +227,8 @@ func TestAPermitThatIsNeverReportedIsTakenBackWhenItExpires(t *testing.T) {
 	}
 }
 
-// TestALateReportHoldsClocksThatWereForgottenMeanwhile revokes a Permit, lets its clocks expire and be forgotten, and
-// only then reports that the connection failed.
+// TestALateReportHoldsClocksThatWereForgottenMeanwhile revokes a Permit, and lets the Gate forget its host and address. When the Permit's
+// holder then reports that the connection failed, both have to pause.
 func TestALateReportHoldsClocksThatWereForgottenMeanwhile(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})
@@ -238,7 +238,7 @@ func TestALateReportHoldsClocksThatWereForgottenMeanwhile(t *testing.T) {
 		time.Sleep(time.Minute)
 		SweepNext(b.gate)
 		b.gate.Next(b.url("https://other.test/"))
-		b.rules("http://a.test:443/", "User-agent: *\nCrawl-delay: 9\n") // rules of a host that was forgotten and has come back
+		b.rules("http://a.test:443/", "User-agent: *\nCrawl-delay: 9\n") // the rules of a host that was forgotten and is known again
 		time.Sleep(9 * time.Second)
 		b.gate.Report(p, Reply{Err: errors.New("timeout")})
 		for _, raw := range []string{"https://a.test/", "https://b.test/"} {
@@ -305,8 +305,8 @@ func TestP9WhatIsReportedAfterItWasTakenBackIsInTheLedger(t *testing.T) {
 	})
 }
 
-// A Permit that is reported unused leaves no pause and no ledger line. There are two exceptions: a redeemed Permit,
-// whose holder may have connected, and a Permit for robots.txt.
+// A Permit that is reported as unused causes no pause and no ledger line, with two exceptions: a redeemed Permit, whose holder may have
+// connected, and a Permit for robots.txt.
 func TestAnUnusedPermitLeavesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var lines bytes.Buffer

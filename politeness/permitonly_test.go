@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// These tests are outside of the package and use only its exported API: nothing gets around a Permit.
+// These tests use only the exported API of the package, from outside: no program can get around a Permit.
 
 func newGate(t *testing.T) *politeness.Gate {
 	t.Helper()
@@ -71,7 +71,7 @@ func TestAPermitAllowsOneRequestHoweverItIsUsed(t *testing.T) {
 	redeem := func(p politeness.Permit) error { _, err := p.Redeem(); return err }
 	for _, c := range []struct {
 		name string
-		use  func(g *politeness.Gate, p politeness.Permit) error // its last step must fail
+		use  func(g *politeness.Gate, p politeness.Permit) error // must fail with its last step
 		want error
 	}{
 		{"a copy after the original", func(_ *politeness.Gate, p politeness.Permit) error {
@@ -202,7 +202,7 @@ func TestOnlyAdmitAndRedeemReturnPermitsAndGrants(t *testing.T) {
 	}
 }
 
-// reach lists the secret types that can be reached from a value of typ without a call.
+// reach returns the names of secret types that can be reached from a value of the type typ without calling a function.
 func reach(typ types.Type, secret map[types.Type]string, seen map[types.Type]bool) (found []string) {
 	if name := secret[typ]; name != "" {
 		return []string{name}
@@ -240,8 +240,8 @@ func reach(typ types.Type, secret map[types.Type]string, seen map[types.Type]boo
 	return found
 }
 
-// check type-checks the package without its imports. Types of imported packages stay unknown, but no declaration of
-// Permit or Grant depends on them.
+// check type-checks the package without the packages that it imports. Types of imported packages stay unknown, but no declaration of Permit
+// or Grant depends on these.
 func check(t *testing.T) *types.Package {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -265,7 +265,7 @@ func check(t *testing.T) *types.Package {
 	return pkg
 }
 
-// unknown is an importer that returns every package empty.
+// unknown is an importer for which every package is empty.
 type unknown struct{}
 
 func (unknown) Import(path string) (*types.Package, error) {

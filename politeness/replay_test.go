@@ -18,8 +18,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// life is a crawl whose process is killed and restarted. The snapshot, which may be old, the ledger and the robots.txt
-// bodies survive.
+// life is a crawl whose process is killed and restarted several times. What survives are the ledger, the bodies of robots.txt files, and a
+// snapshot, which may be old.
 type life struct {
 	*client
 	rng      *rand.Rand
@@ -45,7 +45,7 @@ func newLife(t *testing.T, seed uint64) *life {
 	return l
 }
 
-// page requests a URL, one in four times as a resource of another host's page.
+// page asks for a Permit for a URL, in one case of four as a resource of another host's page.
 func (l *life) page(u weburl.URL, addr netip.Addr) (Permit, error) {
 	q := Request{URL: u, Next: l.gate.Next(u), Addr: addr}
 	if s := u.String(); s[len(s)-1]%4 == 0 {
@@ -79,7 +79,7 @@ func (l *life) step() {
 	}
 }
 
-// report ends a request with a random result, sometimes with a delay before the report.
+// report ends a request with a random result, sometimes after a delay.
 func (l *life) report(p Permit) {
 	r := randomReply(l.rng)
 	sum := sha256.Sum256(r.Body)
@@ -99,12 +99,12 @@ func (l *life) body(sha string) ([]byte, error) {
 	return nil, errors.New("not kept")
 }
 
-// kill ends the process and starts another one from what survived. It also returns the old one, as lived, in which all
+// kill starts another process from what survives a kill. It returns its client, and as lived the client of the old process, in which all
 // requests in flight have just been aborted.
 func (l *life) kill() (restored, lived *client) {
 	for _, id := range slices.Sorted(maps.Keys(l.flying)) {
 		p := l.flying[id]
-		if !p.p.started.Load() { // not sent, so not in the ledger
+		if !p.p.started.Load() { // the request was not sent, so the ledger does not have it
 			l.gate.Report(p, Reply{Aborted: true})
 			delete(l.flying, id)
 		}
@@ -123,16 +123,16 @@ func (l *life) kill() (restored, lived *client) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.flying)) {
 		p := l.flying[id]
-		l.gate.journal.ledger = ledger.NewWriter(nil, 0) // the old process writes no more
+		l.gate.journal.ledger = ledger.NewWriter(nil, 0) // the old process writes no more lines
 		l.gate.Report(p, Reply{Aborted: true})
 		delete(l.flying, id)
 	}
 	return restored, l.client
 }
 
-// TestP9AKillShortensNoWait kills random crawls at random moments, repeatedly, and restores them from the ledger and an
-// old snapshot or none. The new Gate knows everything that the surviving Gate knows, and admits nothing that it would
-// not admit.
+// TestP9AKillShortensNoWait kills random crawls at random moments, several times, and restores each from the ledger and an old snapshot or
+// none. The restored Gate knows everything that the killed one knew, and admits nothing that the old Gate would refuse if it had
+// continued.
 func TestP9AKillShortensNoWait(t *testing.T) {
 	for seed := range uint64(300) {
 		inBubble(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestP9AKillShortensNoWait(t *testing.T) {
 	}
 }
 
-// noLess reports every restriction that is weaker in the restored Gate than in the one that was not killed.
+// noLess reports each restriction that is weaker in the restored Gate than in the lived one, which was not killed.
 func noLess(t *testing.T, restored, lived *Gate) {
 	t.Helper()
 	now := time.Now()
@@ -220,7 +220,7 @@ func noLessOrigin(t *testing.T, key string, is, was *origin) {
 	if is == nil {
 		is = new(origin)
 	}
-	if is.failures() > was.failures() && !is.known { // a name had no address while an unrecorded Permit was outstanding
+	if is.failures() > was.failures() && !is.known { // an unrecorded Permit was in use when the name had no address
 		return
 	}
 	if is.known != was.known || is.givenUp != was.givenUp || is.status != was.status || is.requestedDelay != was.requestedDelay ||
@@ -253,8 +253,8 @@ func TestARequestWithoutAnEndEndsAtTheRestart(t *testing.T) {
 	})
 }
 
-// TestAnOwnHostRestsWhollyAfterAKill: ledgers of earlier versions do not say which clocks of an own host two requests
-// used. At the snapshot, both clocks were used by other requests, with a shorter pause.
+// TestAnOwnHostRestsWhollyAfterAKill: ledgers of earlier versions do not say which of the concurrent slots of an own host each of two
+// requests used. At the snapshot, other requests with a shorter pause had used both slots.
 func TestAnOwnHostRestsWhollyAfterAKill(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -365,8 +365,8 @@ func TestLedgersThatCannotBeReplayed(t *testing.T) {
 	})
 }
 
-// TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody: if the body of the newest robots.txt is lost, its Crawl-delay is
-// unknown, and the one before it applies.
+// TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody: if the body of the newest robots.txt is lost, its Crawl-delay is unknown. Then that
+// of the previous robots.txt applies.
 func TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -390,8 +390,8 @@ func TestP9ThePauseOfAnEarlierRobotsTxtOutlivesALostBody(t *testing.T) {
 	})
 }
 
-// TestRedirectsAreCountedFromWhereTheyBegin revokes the Permit for the first hop, which no ledger line records; then
-// robots.txt is requested again.
+// TestRedirectsAreCountedFromWhereTheyBegin revokes the Permit for the first redirect of a robots.txt, of which the ledger has no line.
+// Then robots.txt is requested again from the beginning.
 func TestRedirectsAreCountedFromWhereTheyBegin(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -413,7 +413,7 @@ func TestRedirectsAreCountedFromWhereTheyBegin(t *testing.T) {
 	})
 }
 
-// TestRedirectsAreCountedAcrossASnapshot takes a snapshot while a hop is requested.
+// TestRedirectsAreCountedAcrossASnapshot takes a snapshot while the target of a redirect is being requested.
 func TestRedirectsAreCountedAcrossASnapshot(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -432,7 +432,7 @@ func TestRedirectsAreCountedAcrossASnapshot(t *testing.T) {
 	})
 }
 
-// TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone checks that the redirect count continues, also in a replay.
+// TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone checks that the count of redirects is kept, in a replay as well.
 func TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone(t *testing.T) {
 	for _, withSnapshot := range []bool{false, true} {
 		inBubble(t, func(t *testing.T) {
@@ -463,8 +463,8 @@ func TestALateReportLeavesTheRobotsRequestThatCameAfterItAlone(t *testing.T) {
 	}
 }
 
-// TestP9ARateOutlivesAnOlderLineBehindASnapshot: the Permit was granted before the last token was taken, expired, and
-// was reported after the snapshot, which no longer contains it.
+// TestP9ARateOutlivesAnOlderLineBehindASnapshot: a Permit is granted before the last token of the rate is taken, expires, and is reported
+// only after a snapshot, which no longer contains it. The rate must still be kept.
 func TestP9ARateOutlivesAnOlderLineBehindASnapshot(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -484,7 +484,7 @@ func TestP9ARateOutlivesAnOlderLineBehindASnapshot(t *testing.T) {
 	})
 }
 
-// BenchmarkReplay replays a crawl of 500,000 requests, two lines each, to 5000 hosts.
+// BenchmarkReplay replays the ledger of a crawl of 5000 hosts, with 500,000 requests of two lines each.
 func BenchmarkReplay(b *testing.B) {
 	var out bytes.Buffer
 	c := Config{Identity: identity(), Delay: NoDelay, DelayFactor: NoFactor, Ledger: &out, OwnHosts: func(string) int { return 1 }}

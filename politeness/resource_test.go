@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// A resource that a page needs for rendering waits for its own host's rules and pause, and the ledger names the page.
+// A resource for rendering a page waits for the rules and pause of its own host. The ledger names the page.
 func TestResource(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -63,8 +63,8 @@ func send(t *testing.T, p Permit) {
 	}
 }
 
-// A resource must name its page in For, or the ledger could not name it. Other requests must not set For, because
-// nothing would check it.
+// The request for a resource must name its page in the field For, so that the ledger can name it. Other requests must not set For, because
+// nothing checks the field there.
 func TestResourceNeedsItsPage(t *testing.T) {
 	b := newClient(t, Config{})
 	u := b.url("https://a.test/x")
@@ -75,7 +75,7 @@ func TestResourceNeedsItsPage(t *testing.T) {
 	}
 }
 
-// In a replay, a resource uses its own host's clock, not that of its page.
+// A replay of a resource applies the pause to the resource's own host, not to that of its page.
 func TestResourceIsReplayedAsItself(t *testing.T) {
 	b := newClient(t, Config{})
 	page, script := b.url("https://page.test/"), b.url("https://cdn.test/app.js")

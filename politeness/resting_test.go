@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Other processes are told of each clock with a pause, and when the pause ends.
+// Resting returns each host, address and domain with a pause and the end of that pause, so that other processes can be told.
 func TestRestingClocks(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{PerDomain: true})

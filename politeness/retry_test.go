@@ -129,9 +129,9 @@ func TestP7ARetryAfterStopsWhatIsAboutToBeSent(t *testing.T) {
 	})
 }
 
-// TestRetryAfterOnRedirectDelaysTarget: the target host of a redirect waits for the redirect's Retry-After, and its
-// start line names the clause. The same holds for the next hop of a redirected robots.txt. If Retry-After exceeds the
-// crawl's limit, the target is not requested and nothing waits.
+// TestRetryAfterOnRedirectDelaysTarget: if a redirect has a Retry-After, its target host waits for that time, and the start line of the
+// next request names the reason. The same holds if a robots.txt is redirected. If Retry-After exceeds the limit of the crawl, the target is
+// not requested, and nothing waits.
 func TestRetryAfterOnRedirectDelaysTarget(t *testing.T) {
 	const other = "192.0.2.2"
 	to := func(url, wait string) Reply {
@@ -177,7 +177,7 @@ func TestRetryAfterOnRedirectDelaysTarget(t *testing.T) {
 			t.Errorf("the hop of a robots.txt waits %v for %q", d, clause)
 		}
 	})
-	inBubble(t, func(t *testing.T) { // a request about to be sent to the target is stopped
+	inBubble(t, func(t *testing.T) { // a request to the target that is about to be sent is stopped
 		b := newClient(t, Config{})
 		b.ready("https://a.test/", "")
 		b.answerAt("https://b.test/", other, Reply{Status: 404})
@@ -194,8 +194,8 @@ func TestRetryAfterOnRedirectDelaysTarget(t *testing.T) {
 	})
 }
 
-// TestUsedUpRateLimitRestsHost: if a RateLimit field has an item with r=0, its host pauses for t seconds, whatever the
-// status.
+// TestUsedUpRateLimitRestsHost: if a RateLimit field has an item with r=0 (no requests left), its host pauses for the t seconds of the
+// item, whatever the status.
 func TestUsedUpRateLimitRestsHost(t *testing.T) {
 	for _, c := range []struct {
 		fields []string

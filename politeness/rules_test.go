@@ -42,8 +42,8 @@ func TestP2ForbiddenIsDeniedWithItsLine(t *testing.T) {
 	})
 }
 
-// TestP1ChallengedRobotsIsRequestedAgain: a response that requests a signature says nothing about robots.txt. It means
-// neither that there are no rules nor that the file is unreachable; the usual pause follows.
+// TestP1ChallengedRobotsIsRequestedAgain: a response that asks for a signature says nothing about robots.txt. It means neither that there
+// are no rules, nor that the file is unreachable. The next attempt follows after the usual pause.
 func TestP1ChallengedRobotsIsRequestedAgain(t *testing.T) {
 	for _, status := range []int{401, 403, 429} {
 		inBubble(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestP1ChallengedRobotsIsRequestedAgain(t *testing.T) {
 	}
 }
 
-// TestP1ChallengedHopIsRequestedAgain checks the same for a hop of redirects.
+// TestP1ChallengedHopIsRequestedAgain checks the same for the target of a redirected robots.txt.
 func TestP1ChallengedHopIsRequestedAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})
@@ -176,8 +176,8 @@ func TestP8UnreachableRobotsMeansNoPages(t *testing.T) {
 	}
 }
 
-// TestP8ARobotsTxtThatIsFetchedAgainSaysWhatItWaitedFor checks the reason in the Permit, in the ledger, and during the
-// wait.
+// TestP8ARobotsTxtThatIsFetchedAgainSaysWhatItWaitedFor checks the reason for a repeated request of robots.txt: in the Permit, in the
+// ledger, and while it waits.
 func TestP8ARobotsTxtThatIsFetchedAgainSaysWhatItWaitedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -211,7 +211,7 @@ func TestP8ARobotsTxtThatIsFetchedAgainSaysWhatItWaitedFor(t *testing.T) {
 			}
 		}
 	})
-	inBubble(t, func(t *testing.T) { // a redirect's hop waits only for its host, and so does another origin of the host
+	inBubble(t, func(t *testing.T) { // the target of a redirect, like another origin of the host, waits only for its host
 		b := newClient(t, Config{})
 		b.send(b.must("https://a.test/"), 0, Reply{Status: 503})
 		time.Sleep(time.Second)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// turns asks for a page of each of n hosts at one address whenever the Gate allows it, for the given number of rounds.
-// It returns the hosts in the order they were served, and when. A request of host i lasts took(i).
+// turns requests a page of each of n hosts at one address whenever the Gate allows it, for some rounds. A request of host i lasts took(i).
+// It returns the hosts in the order in which they were served, and the times.
 func turns(b *client, n, rounds int, took func(int) time.Duration) (hosts []int, at []time.Duration) {
 	b.Helper()
 	begin := time.Now()
@@ -36,7 +36,7 @@ func turns(b *client, n, rounds int, took func(int) time.Duration) (hosts []int,
 	return hosts, at
 }
 
-// TestHostsAtOneAddressTakeTurns checks that no host is served again before all others were, however long requests
+// TestHostsAtOneAddressTakeTurns checks that no host is served again before all others at its address were served, however long requests
 // last.
 func TestHostsAtOneAddressTakeTurns(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestHostsAtOneAddressTakeTurns(t *testing.T) {
 	})
 }
 
-// TestATurnThatIsNotTakenPassesSoon checks that a host with nothing left to request does not delay those behind it.
+// TestATurnThatIsNotTakenPassesSoon checks that a host that has nothing left to request does not delay those whose turn is later.
 func TestATurnThatIsNotTakenPassesSoon(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})
@@ -69,19 +69,19 @@ func TestATurnThatIsNotTakenPassesSoon(t *testing.T) {
 			}
 		}
 		time.Sleep(DefaultDelay)
-		b.wait("http://a.test/", someAddr) // was served last
-		b.wait("http://c.test/", someAddr) // comes after b
+		b.wait("http://a.test/", someAddr) // a was served last
+		b.wait("http://c.test/", someAddr) // c's turn is after b's
 		time.Sleep(grace)
 		b.must("http://c.test/")
 	})
 }
 
-// TestWaitingForATurnIsNoFailure lets a robots.txt fail at each attempt, each long after it was due. Only the pauses
-// caused by failures count towards giving up.
+// TestWaitingForATurnIsNoFailure lets each attempt at a robots.txt fail. Each attempt is long overdue, as the host waits for its turn. Only
+// the pauses that failures cause count towards giving the host up.
 func TestWaitingForATurnIsNoFailure(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})
-		for n := range 7 { // the pauses before the eighth attempt add up to 936 s
+		for n := range 7 { // the pauses before the eighth attempt are 936 s in total
 			time.Sleep(time.Hour)
 			p, err := b.admit("http://a.test/", someAddr)
 			if err != nil {
@@ -97,7 +97,7 @@ func TestWaitingForATurnIsNoFailure(t *testing.T) {
 	})
 }
 
-// TestFewFailuresInALongTimeEndNoHost: at a crowded address, a host gets few requests within MaxSilence.
+// TestFewFailuresInALongTimeEndNoHost: at a crowded address, a host gets only few requests in the time MaxSilence, and is not given up.
 func TestFewFailuresInALongTimeEndNoHost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{MaxFailures: Unlimited})

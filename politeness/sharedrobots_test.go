@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// sharer is a crawl that shares robots.txt files with others, and keeps its ledger and the files.
+// sharer is a crawl that shares robots.txt files with other crawls, and keeps its ledger and the received files.
 type sharer struct {
 	*client
 	name  string
@@ -47,7 +47,7 @@ func (x *sharer) body(sum string) ([]byte, error) {
 	return []byte(b), nil
 }
 
-// answers requests the robots.txt of raw's origin and ends the request with r.
+// answers requests the robots.txt for raw, and reports the response r.
 func (x *sharer) answers(raw string, r Reply) time.Time {
 	x.Helper()
 	x.keep(string(r.Body))
@@ -58,7 +58,7 @@ func (x *sharer) answers(raw string, r Reply) time.Time {
 	return x.send(p, 0, r)
 }
 
-// uses fails the test unless the next call for raw adopts the robots.txt that another crawl has requested.
+// uses fails the test unless the Gate now uses, for raw, the robots.txt that another crawl has requested.
 func (x *sharer) uses(raw string) {
 	x.Helper()
 	if w := x.wait(raw, someAddr); !w.Copied || w.Until.After(time.Now()) {
@@ -75,7 +75,7 @@ func (x *sharer) config() audit.Config {
 	return audit.Config{UserAgent: c.Identity.UserAgent(), Product: c.Identity.Product, Contact: c.Identity.Contact, Delay: c.Delay.Seconds(), ForbidDenies: c.ForbiddenDenies}
 }
 
-// found returns the auditor's findings, by invariant, for each ledger alone and for all of them together.
+// found returns the violations that the auditor finds, by invariant, in each ledger alone and in all ledgers together.
 func found(t *testing.T, all ...*sharer) (alone, together []string) {
 	t.Helper()
 	var parts []audit.Part
@@ -123,8 +123,8 @@ func robotsRequests(all ...*sharer) (n int) {
 
 const groups = "User-agent: otherbot\nDisallow: /\n\nUser-agent: *\nDisallow: /private\nCrawl-delay: 3\n"
 
-// TestRobotsFileOfAnotherCrawlIsUsed checks that each crawl applies the rules for its own user agent, and that the
-// ledgers pass the audit alone and together.
+// TestRobotsFileOfAnotherCrawlIsUsed checks that each crawl applies the rules for its own user agent, and that the auditor finds no
+// violation in the ledgers, alone or together.
 func TestRobotsFileOfAnotherCrawlIsUsed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -159,7 +159,7 @@ func TestRobotsFileOfAnotherCrawlIsUsed(t *testing.T) {
 	})
 }
 
-// TestEveryOutcomeOfARobotsFileIsShared: the outcome is shared; each crawl decides for itself what it means.
+// TestEveryOutcomeOfARobotsFileIsShared: the outcome of a request for robots.txt is shared; each crawl decides what it follows from it.
 func TestEveryOutcomeOfARobotsFileIsShared(t *testing.T) {
 	for name, tc := range map[string]struct {
 		replies []Reply
@@ -200,7 +200,7 @@ func TestEveryOutcomeOfARobotsFileIsShared(t *testing.T) {
 	}
 }
 
-// TestRobotsFileIsRequestedAgainWhenItHasExpired checks that the first crawl that needs an expired file requests it.
+// TestRobotsFileIsRequestedAgainWhenItHasExpired checks that only the first crawl that needs an expired file requests it.
 func TestRobotsFileIsRequestedAgainWhenItHasExpired(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -219,8 +219,8 @@ func TestRobotsFileIsRequestedAgainWhenItHasExpired(t *testing.T) {
 	})
 }
 
-// TestFailureOfARobotsFileIsShared checks that failures and the pause after them are shared: all crawls together retry
-// as often as one would.
+// TestFailureOfARobotsFileIsShared checks that failures and the pauses after them are shared: all crawls together try again as often as one
+// crawl would.
 func TestFailureOfARobotsFileIsShared(t *testing.T) {
 	for name, r := range map[string]Reply{"503": {Status: 503}, "error": {Err: errFailed}, "wall": {Status: 200, Wall: "Anubis"}} {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestFailureOfARobotsFileIsShared(t *testing.T) {
 					}
 					time.Sleep(100 * time.Millisecond)
 				}
-				if tries != 9 { // after 1 s, 5 s, 30 s, 1 min, 2 min, …
+				if tries != 9 { // pauses of 1 s, 5 s, 30 s, 1 min, 2 min, …
 					t.Errorf("%d attempts in an hour", tries)
 				}
 				mustBeInOrder(t, a, b)
@@ -256,8 +256,8 @@ func TestFailureOfARobotsFileIsShared(t *testing.T) {
 	}
 }
 
-// TestRobotsFileIsNotSharedWithAnotherAccount: a response may depend on the account. A loopback address is not shared
-// either, since another program may soon use it.
+// TestRobotsFileIsNotSharedWithAnotherAccount: a response may depend on the account, so it is not shared with crawls with another account.
+// A robots.txt of a loopback address is not shared either, because another program may soon use the address.
 func TestRobotsFileIsNotSharedWithAnotherAccount(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -277,8 +277,8 @@ func TestRobotsFileIsNotSharedWithAnotherAccount(t *testing.T) {
 	})
 }
 
-// TestRobotsFileThatIsBeingRequestedIsWaitedFor: a crawl that waits for its turn uses the file once the other crawl has
-// it.
+// TestRobotsFileThatIsBeingRequestedIsWaitedFor: if another crawl is requesting a robots.txt, a crawl that needs the file waits, and then
+// uses the shared file.
 func TestRobotsFileThatIsBeingRequestedIsWaitedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -296,7 +296,7 @@ func TestRobotsFileThatIsBeingRequestedIsWaitedFor(t *testing.T) {
 	})
 }
 
-// forgetful is a Sharing that shares clocks but no files; ever never forgets a file.
+// forgetful is a Sharing that shares turns but no files. ever is one that never forgets a file.
 type (
 	forgetful struct{ *Hosts }
 	ever      struct {
@@ -310,7 +310,7 @@ func (forgetful) Robots(RobotsKey) (f RobotsFile, ok bool) { return f, false }
 func (e *ever) KeepRobots(_ RobotsKey, f RobotsFile)     { e.file = f }
 func (e *ever) Robots(RobotsKey) (f RobotsFile, ok bool) { return e.file, e.file.Status > 0 }
 
-// TestRobotsFileThatIsRequestedTwiceIsFound checks that the joint audit detects crawls that do not share their files.
+// TestRobotsFileThatIsRequestedTwiceIsFound checks that the joint audit finds a violation if crawls could share their files but do not.
 func TestRobotsFileThatIsRequestedTwiceIsFound(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := forgetful{NewHosts(HostsLimits{})}
@@ -334,13 +334,13 @@ func TestStaleRobotsFileIsNotUsed(t *testing.T) {
 		time.Sleep(24*time.Hour + time.Second)
 		b.answers("http://h.test/", Reply{Status: 404})
 		mustBeInOrder(t, a, b)
-		s.file.Fetched, s.file.Until = time.Now().Add(time.Hour), time.Now().Add(2*time.Hour) // the clock was set back
+		s.file.Fetched, s.file.Until = time.Now().Add(time.Hour), time.Now().Add(2*time.Hour) // as if the clock had been set back
 		time.Sleep(time.Second)
 		newSharer(t, s, "c", Config{}).answers("http://h.test/", Reply{Status: 404})
 	})
 }
 
-// TestWrongCopyOfARobotsFileIsFound covers a copy that its source crawl never received, and an expired one.
+// TestWrongCopyOfARobotsFileIsFound checks that the audit notices a copy that its source never received, and a copy that had expired.
 func TestWrongCopyOfARobotsFileIsFound(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -402,8 +402,8 @@ func TestSharedRobotsFilesAreBounded(t *testing.T) {
 	})
 }
 
-// TestRobotsFileThatWasDroppedIsRequestedAgain also checks that the ledger records the reason, so that the joint audit
-// can tell this from crawls that do not share.
+// TestRobotsFileThatWasDroppedIsRequestedAgain also checks that the ledger records the reason, so that the joint audit can tell a dropped
+// file from a file that is not shared.
 func TestRobotsFileThatWasDroppedIsRequestedAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{RobotsBytes: 2 << 10})

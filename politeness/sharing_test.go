@@ -18,8 +18,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// sharing returns a client whose Gate shares hosts with others. It has an account, so that it requests each robots.txt
-// itself.
+// sharing returns a client whose Gate shares hosts with other Gates. It has an account, so it does not share robots.txt files and requests
+// each itself.
 func sharing(t *testing.T, hosts *Hosts, name string, delay time.Duration) *client {
 	t.Helper()
 	return newClient(t, Config{Shared: hosts, Name: name, Delay: delay, DelayFactor: NoFactor, Account: account(name)})
@@ -33,13 +33,13 @@ type seen struct {
 	crawl      int
 	host       string
 	addr       netip.Addr
-	delay      time.Duration // the delay of its crawl
+	delay      time.Duration // delay of the crawl that made the request
 	start, end time.Time
-	rest       time.Duration // pause that the response requests
+	rest       time.Duration // pause that the response requested
 }
 
-// TestRandomCrawlsShareHosts runs random crawls over the same hosts. They start and end at random, are slow, get
-// requests to wait and have different delays. All requests are judged together.
+// TestRandomCrawlsShareHosts runs random crawls over the same hosts. The crawls start and end at random, are slow, are asked for pauses,
+// and have different delays. All of their requests are judged together.
 func TestRandomCrawlsShareHosts(t *testing.T) {
 	for seed := range uint64(60) {
 		inBubble(t, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestRandomCrawlsShareHosts(t *testing.T) {
 							host, addr := fmt.Sprintf("h%d.test", h), addrOf(1+h%nAddrs)
 							for n := range calls {
 								p := b.patient(fmt.Sprintf("http://%s/%d", host, n), addr.String())
-								if rng.IntN(10) == 0 { // the Permit is not used
+								if rng.IntN(10) == 0 { // the Permit is returned unused
 									b.gate.Report(p, Reply{Aborted: true})
 									continue
 								}
@@ -111,8 +111,8 @@ func judge(t *testing.T, seed uint64, all []seen) {
 	}
 }
 
-// While a crawl waits for its turn, its delay also applies after the requests of others. Otherwise it would never get a
-// turn.
+// While a crawl waits for its turn, its delay also applies after the requests of other crawls. Otherwise, crawls with shorter delays would
+// always come first.
 func TestLongerDelayHoldsForAllWhileItsCrawlWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -135,7 +135,7 @@ func TestLongerDelayHoldsForAllWhileItsCrawlWaits(t *testing.T) {
 	})
 }
 
-// A crawl with a longer delay that arrives after a request makes the others wait that long, too.
+// If a crawl with a longer delay comes after a request of another crawl, the other crawls, too, wait for the longer delay.
 func TestLongerDelayHoldsForAllWhenItsCrawlComes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -147,7 +147,7 @@ func TestLongerDelayHoldsForAllWhenItsCrawlComes(t *testing.T) {
 	})
 }
 
-// Ports of loopback are different servers at one address.
+// At a loopback address, each port is another server, so crawls do not share the address.
 func TestCrawlsDoNotShareLoopback(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -157,7 +157,7 @@ func TestCrawlsDoNotShareLoopback(t *testing.T) {
 	})
 }
 
-// meddler calls a hook before each Take.
+// meddler is a Sharing that calls a function before each Take.
 type meddler struct {
 	*Hosts
 	before func()
@@ -171,7 +171,7 @@ func (m *meddler) Take(t *Turn) error {
 	return m.Hosts.Take(t)
 }
 
-// A Gate that no longer needs its turn when it gets one gives it back.
+// If a Gate gets a turn that it needs no longer, it gives the turn back.
 func TestTurnWithoutPermitIsGivenBack(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -185,7 +185,7 @@ func TestTurnWithoutPermitIsGivenBack(t *testing.T) {
 	})
 }
 
-// A Turn for which the Gate then issues no Permit keeps its place and causes no pause.
+// If a Gate gets a turn but issues no Permit, its place among the waiting crawls is kept, and there is no pause.
 func TestUnusedTurnKeepsItsPlace(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -218,13 +218,13 @@ func TestUnusedTurnKeepsItsPlace(t *testing.T) {
 	})
 }
 
-// Others do not wait for a crawl that stays away. When it leaves, the turns that it has not given back become free.
+// Other crawls do not wait for one that does not ask again. When a crawl leaves, the turns that it has not given back become free.
 func TestCrawlThatDoesNotComeHoldsNobodyUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
 		a, b := sharing(t, hosts, "a", time.Second), sharing(t, hosts, "b", time.Second)
 		a.rules("http://h.test/", "")
-		b.wait("http://h.test/", someAddr) // and never comes again
+		b.wait("http://h.test/", someAddr) // b does not ask again
 		time.Sleep(time.Second + grace)
 		a.page("http://h.test/1", someAddr.String(), Reply{Status: 200})
 		start := time.Now()
@@ -245,7 +245,7 @@ func TestCrawlThatDoesNotComeHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-// Pauses that an earlier process of a crawl was asked for apply to other crawls, too.
+// If an earlier process of a crawl was asked for a pause, the pause applies to other crawls, too.
 func TestPausesOfResumedCrawlHoldForAll(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var lines bytes.Buffer
@@ -262,7 +262,7 @@ func TestPausesOfResumedCrawlHoldForAll(t *testing.T) {
 	})
 }
 
-// A registrable domain shares one pause across its addresses.
+// A pause of a registrable domain applies at all of its addresses.
 func TestPauseOfResumedCrawlHoldsForDomain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var lines bytes.Buffer
@@ -278,13 +278,13 @@ func TestPauseOfResumedCrawlHoldsForDomain(t *testing.T) {
 	})
 }
 
-// Crawls share a domain, an owned host, and an address in several spellings.
+// Crawls share a domain, an owned host, and an address that is written in several ways.
 func TestWhatCrawlsShare(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		config   Config
-		url      string // of the second crawl; that of the first is http://a.site.test/
-		addr     string // first 192.0.2.1
+		url      string // URL that the second crawl requests; the first one requests http://a.site.test/
+		addr     string // address for the second crawl; that of the first one is 192.0.2.1
 		together bool
 	}{
 		{"another host", Config{}, "http://b.site.test/", "192.0.2.2", true},
@@ -308,7 +308,7 @@ func TestWhatCrawlsShare(t *testing.T) {
 	}
 }
 
-// A long crawl of many hosts leaves no clocks behind.
+// After a long crawl of many hosts, nothing is kept about the hosts.
 func TestSharedClocksAreForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -327,7 +327,7 @@ func TestSharedClocksAreForgotten(t *testing.T) {
 	})
 }
 
-// If the wall clock is set back, as after the bubble of another test, nobody waits longer than one pause.
+// If the wall clock was set back, as after the bubble of another test, nobody waits longer than for one pause.
 func TestSharedClockThatWasSetBack(t *testing.T) {
 	hosts := NewHosts(HostsLimits{})
 	inBubble(t, func(*testing.T) {
@@ -344,7 +344,7 @@ func TestSharedClockThatWasSetBack(t *testing.T) {
 	})
 }
 
-// The ledger names the crawl that was waited for, and a replay reads that name.
+// The ledger names the crawl for which a request had to wait. A replay of the ledger reads the name.
 func TestLedgerNamesSharedWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var lines bytes.Buffer
@@ -362,7 +362,7 @@ func TestLedgerNamesSharedWaits(t *testing.T) {
 	})
 }
 
-// lostTurn is a Sharing whose turns begin soon or never, and can be lost.
+// lostTurn is a Sharing whose turns begin soon or never, and can be lost meanwhile.
 type lostTurn struct {
 	until time.Time
 	held  context.Context
@@ -375,7 +375,7 @@ func (l *lostTurn) Leave(string)       {}
 func (l *lostTurn) Robots(RobotsKey) (f RobotsFile, ok bool) { return f, false }
 func (l *lostTurn) KeepRobots(RobotsKey, RobotsFile)         {}
 
-// TestTurnsHaveADeadlineAndCanBeLost checks that a request begins within its turn, and is aborted when the turn is
+// TestTurnsHaveADeadlineAndCanBeLost checks that a request begins before its turn's deadline, and is aborted when the turn is
 // lost.
 func TestTurnsHaveADeadlineAndCanBeLost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -404,13 +404,13 @@ func TestTurnsHaveADeadlineAndCanBeLost(t *testing.T) {
 	})
 }
 
-// TestCrawlsShareTheirTotalRate: while a crawl with a lower rate waits, all crawls with a rate together keep to the
-// lower one, whatever the hosts, and their ledgers record it. A crawl without a rate neither waits nor counts.
+// TestCrawlsShareTheirTotalRate: while a crawl with a lower total rate waits, all crawls that have a total rate together keep the lower
+// one, whatever their hosts, and their ledgers record that. A crawl without a total rate neither waits nor counts.
 func TestCrawlsShareTheirTotalRate(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var allowed []time.Time
-		var slow int // length of allowed up to the last request of a slower crawl
+		var slow int // length of allowed after the last request of a crawl with the lower rate
 		var lines [4]bytes.Buffer
 		hosts, start := NewHosts(HostsLimits{}), time.Now()
 		var crawls sync.WaitGroup
@@ -426,7 +426,7 @@ func TestCrawlsShareTheirTotalRate(t *testing.T) {
 						slow = len(allowed)
 					}
 					mu.Unlock()
-					b.send(p, 10*time.Millisecond, Reply{Status: 404}) // so short that a slower crawl is always waiting
+					b.send(p, 10*time.Millisecond, Reply{Status: 404}) // so short that a crawl with the lower rate is always waiting
 				}
 			})
 		}
@@ -443,7 +443,7 @@ func TestCrawlsShareTheirTotalRate(t *testing.T) {
 		if took := time.Since(start); took > 80*time.Second {
 			t.Errorf("100 requests in %v, two a second may be", took)
 		}
-		var all string // the first crawl did not wait
+		var all string // ledgers of all crawls: the first one may not have waited
 		for i := range lines {
 			all += lines[i].String()
 		}
@@ -453,7 +453,7 @@ func TestCrawlsShareTheirTotalRate(t *testing.T) {
 	})
 }
 
-// TestRequestThatWaitsForTheTotalRateHoldsNoHost: other crawls may use its host meanwhile.
+// TestRequestThatWaitsForTheTotalRateHoldsNoHost: while a request waits for the total rate, other crawls may request its host.
 func TestRequestThatWaitsForTheTotalRateHoldsNoHost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})
@@ -469,7 +469,7 @@ func TestRequestThatWaitsForTheTotalRateHoldsNoHost(t *testing.T) {
 	})
 }
 
-// TestHoursOfOneCrawlHoldForAll: like its delay, a crawl's hours apply to all while it waits for a host.
+// TestHoursOfOneCrawlHoldForAll: while a crawl waits for a host, its allowed hours apply to all crawls of that host, as its delay does.
 func TestHoursOfOneCrawlHoldForAll(t *testing.T) {
 	inBubble(t, func(t *testing.T) { // at midnight
 		hosts := NewHosts(HostsLimits{})
@@ -488,7 +488,7 @@ func TestHoursOfOneCrawlHoldForAll(t *testing.T) {
 	})
 }
 
-// hook is a ledger that calls a function with each line.
+// hook is a ledger writer that calls a function with each line.
 type hook func(line string)
 
 func (h hook) Write(line []byte) (int, error) {
@@ -496,8 +496,8 @@ func (h hook) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// TestPauseIsToldToOthersBeforeTheLedgerHasIt: if the process is killed after that, the others know the pause, and so
-// does the process when it resumes.
+// TestPauseIsToldToOthersBeforeTheLedgerHasIt: other crawls are told of a pause before the ledger has it. If the process is killed after
+// that, they keep the pause, and so does the process when it resumes.
 func TestPauseIsToldToOthersBeforeTheLedgerHasIt(t *testing.T) {
 	for _, answer := range []Reply{
 		{Status: 503, Header: http.Header{"Retry-After": {"60"}}},
@@ -510,7 +510,7 @@ func TestPauseIsToldToOthersBeforeTheLedgerHasIt(t *testing.T) {
 			ended := false
 			a = newClient(t, Config{Shared: hosts, Ledger: hook(func(line string) {
 				if ended = strings.Contains(line, `"event":"end"`); ended {
-					hosts.Leave(a.gate.journal.run) // as if its process had ended
+					hosts.Leave(a.gate.journal.run) // as if a's process had ended
 					if w := b.wait("http://h.test/", someAddr); time.Until(w.Until) != time.Minute {
 						t.Errorf("after %d: %v", answer.Status, w)
 					}

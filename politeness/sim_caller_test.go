@@ -11,8 +11,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// caller is a process that uses a Gate carelessly. It uses Permits twice, late or not at all, reports never, twice or
-// much later, mistakes old responses for new ones, and stops for hours at any moment.
+// caller is a process that uses a Gate carelessly. It uses Permits twice, late or not at all; it reports requests never, twice or much
+// later; it mistakes old responses for new ones; and it may stop for hours at any moment.
 type caller struct {
 	*history
 	gate *politeness.Gate
@@ -20,7 +20,7 @@ type caller struct {
 	old  politeness.Request // an earlier request
 }
 
-// after schedules do, unless the process is dead by then.
+// after calls do after the time d, unless the process is dead by then.
 func (c *caller) after(d time.Duration, do func()) {
 	c.plan(d, func() {
 		if !c.dead {
@@ -29,14 +29,14 @@ func (c *caller) after(d time.Duration, do func()) {
 	})
 }
 
-// once returns true about once in n calls, or less often for a careful caller: then the caller does something careless.
+// once returns true in about one of n calls, or more rarely if the caller is careful. If so, the caller does something careless.
 func (c *caller) once(n int) bool { return c.rng.IntN(n*c.care) == 0 }
 
 func (c *caller) upTo(d time.Duration) time.Duration {
 	return time.Duration(c.rng.Int64N(max(0, int64(d)) + 1))
 }
 
-// while returns a duration: usually zero, sometimes short, rarely long.
+// while returns a random duration: usually zero, sometimes short, rarely long.
 func (c *caller) while() time.Duration {
 	switch c.rng.IntN(10) {
 	case 0:
@@ -73,7 +73,7 @@ func (c *caller) want(u weburl.URL) {
 	}
 }
 
-// again usually asks for u at the time that the Gate named.
+// again asks for u again, usually at the time that the Gate has named.
 func (c *caller) again(u weburl.URL, at time.Time) {
 	d := time.Until(at)
 	switch {
@@ -89,7 +89,7 @@ func (c *caller) again(u weburl.URL, at time.Time) {
 	c.after(d, func() { c.want(u) })
 }
 
-// ask returns a Request for u, which needs next first. Sometimes it returns an outdated one, or one with an address of
+// ask returns a Request for u, of which next is to be requested first. Sometimes it returns an outdated Request, or one with an address of
 // another host.
 func (c *caller) ask(u, next weburl.URL) politeness.Request {
 	a := politeness.Request{URL: u, Next: next, Addr: c.addr(next), Attempt: c.odd.IntN(3)}
@@ -113,7 +113,7 @@ func (c *caller) ask(u, next weburl.URL) politeness.Request {
 	return a
 }
 
-// addr returns one of the addresses of u's host, in a random notation.
+// addr returns one of the addresses of u's host, written in a random way.
 func (c *caller) addr(u weburl.URL) netip.Addr {
 	a := pick(c.rng, c.web.byHost[u.Host()].addrs...)
 	if a.Is4() && c.once(5) {
@@ -130,16 +130,16 @@ func (c *caller) nameless(u, next weburl.URL) {
 	c.again(u, ready)
 }
 
-// recorded reports whether a line was written since before. Without a ledger it returns true.
+// recorded reports whether the ledger has more lines than before. If there is no ledger, it returns true.
 func (c *caller) recorded(before int) bool { return c.disk.none || c.disk.lines > before }
 
-// carry plays a Permit from grant to report.
+// carry simulates what happens with a Permit from its grant to the report.
 func (c *caller) carry(p politeness.Permit, a politeness.Request) {
 	f := &flight{caller: c, permit: p, use: c.judge.allow(a, p.URL())}
 	switch {
 	case c.law.Rate > 0 && c.law.Rate < 0.2 && c.odd.IntN(20) == 0:
 		c.after(time.Duration(float64(time.Second)/c.law.Rate)+time.Duration(c.odd.IntN(10))*time.Second, f.handBack)
-	case c.once(40): // forgotten
+	case c.once(40): // the caller forgets the Permit
 		c.after(c.upTo(time.Second), func() { c.want(c.web.page()) })
 	case c.once(20):
 		c.after(c.while(), func() { f.report(politeness.Reply{Aborted: true}, nil) })
@@ -156,8 +156,8 @@ type flight struct {
 	done   bool
 }
 
-// handBack returns a Permit unused after others have been granted, right after a snapshot and right before the process
-// ends. The next process must know when the last Permit was granted.
+// handBack returns a Permit unused after other Permits were granted, right after a snapshot and right before the process ends. The next
+// process must still know when the last Permit was granted.
 func (f *flight) handBack() {
 	f.disk.save(f.judge, true)
 	f.report(politeness.Reply{Aborted: true}, nil)
@@ -184,7 +184,7 @@ func (f *flight) redeem() {
 // connected handles the end of the connection phase.
 func (f *flight) connected(g politeness.Grant) {
 	switch {
-	case f.once(40): // forgotten
+	case f.once(40): // the caller forgets the Permit
 		f.after(f.upTo(time.Second), func() { f.want(f.web.page()) })
 	case f.once(12):
 		f.report(politeness.Reply{Err: errors.New("connection refused")}, nil)
@@ -218,14 +218,14 @@ func (f *flight) begin(g politeness.Grant) bool {
 // await waits for the response, or gives up earlier.
 func (f *flight) await(a *answer) {
 	switch {
-	case f.once(40): // never reported, so its host is blocked as long as the process lives
+	case f.once(40): // the caller never reports the end: the host stays busy as long as the process lives
 		f.after(f.upTo(time.Second), func() { f.want(f.web.page()) })
 	case f.once(10):
 		f.after(f.upTo(a.took), func() { f.report(politeness.Reply{Aborted: true, Err: errors.New("canceled")}, nil) })
 	default:
 		f.after(a.took, func() {
 			r := a.reply()
-			if f.once(4) { // the client notices the first byte later than the ledger
+			if f.once(4) { // the client notices the first byte later than the ledger says
 				r.Written = f.use.began.Add(f.upTo(time.Since(f.use.began)))
 			}
 			late := time.Duration(0)
@@ -251,7 +251,7 @@ func (f *flight) report(r politeness.Reply, a *answer) {
 	f.judge.waits(f.use.wanted, ready)
 	f.disk.save(f.judge, false)
 	if a != nil && (a.asks || a.wall != "" || a.status >= 500 || a.file != nil && a.file.delay > 0) && f.rng.IntN(8) == 0 {
-		f.plan(0, f.restart) // the next process must know
+		f.plan(0, f.restart) // the next process must know the end of the request
 	}
 	if f.once(6) {
 		f.after(f.while(), func() {
@@ -269,7 +269,7 @@ func (f *flight) report(r politeness.Reply, a *answer) {
 	f.again(u, ready)
 }
 
-// sent records a request on the wire, and checks that its ledger line was written last.
+// sent records a request on the wire. It checks that the last line of the ledger is the request's start line.
 func (f *flight) sent(g politeness.Grant, before int) {
 	e := ledger.Entry{URL: g.URL().String(), Addr: g.Addr().String(), Written: time.Now()}
 	f.wire = append(f.wire, e)

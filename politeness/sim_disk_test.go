@@ -16,8 +16,8 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// disk is the storage that survives a process: the ledger, in memory or in a file, snapshots, and robots.txt bodies.
-// Some writes fail, and a snapshot may be requested while a line is being written.
+// disk represents what survives a process: the ledger, in memory or in a file, snapshots, and bodies of robots.txt files. Some writes fail,
+// and a snapshot may be requested while a line is written.
 type disk struct {
 	t      *testing.T
 	rng    *rand.Rand
@@ -28,16 +28,16 @@ type disk struct {
 	file   *ledger.File
 
 	lines     int    // complete lines
-	lacking   bool   // a line is missing
-	silent    bool   // a line was cut, or an end line is missing, since the process began
+	lacking   bool   // the ledger lacks a line
+	silent    bool   // since the process began, a line was cut or an end line was lost
 	last      []byte // last line
 	take      func() []byte
 	taking    chan []byte
 	snapshots []saved
-	needed    bool // the ledger lacks facts that the first snapshot has
+	needed    bool // the ledger lacks facts that the first snapshot has, so that a snapshot is needed
 }
 
-// saved is a snapshot, with the facts that it includes, and the number of facts when it was made.
+// saved is a snapshot together with the facts that it includes, and with the number of facts at that time.
 type saved struct {
 	b     []byte
 	facts int
@@ -60,12 +60,12 @@ func newDisk(t *testing.T, rng *rand.Rand) *disk {
 	return d
 }
 
-// Write implements io.Writer for the ledger. A failed write leaves nothing, or a part of the line.
+// Write implements io.Writer for the ledger. If a write fails, nothing of the line or a part of it is in the ledger.
 func (d *disk) Write(line []byte) (n int, err error) {
 	if d.rng.IntN(12) == 0 && d.taking == nil {
 		d.taking = make(chan []byte, 1)
 		go func() { d.taking <- d.take() }()
-		for range 8 { // gives the snapshot a chance to run while the line is incomplete
+		for range 8 { // lets the snapshot run while the line is incomplete
 			runtime.Gosched()
 		}
 	}
@@ -100,8 +100,8 @@ func (d *disk) save(j *judge, now bool) {
 	}
 }
 
-// latest returns one of the last snapshots or none. It never returns none if a process has continued from a snapshot
-// alone.
+// latest returns one of the last snapshots, or none. If a process has continued from a snapshot alone, it always returns a
+// snapshot.
 func (d *disk) latest() saved {
 	if n := len(d.snapshots); n > 0 && (d.needed || d.rng.IntN(8) > 0) {
 		return d.snapshots[max(0, n-1-d.rng.IntN(3))]
@@ -109,8 +109,8 @@ func (d *disk) latest() saved {
 	return saved{}
 }
 
-// open removes an incomplete last line from the ledger, as the next process does. torn is an incomplete line that
-// the previous process left behind. It returns the size of the complete lines in bytes.
+// open cuts an incomplete last line off the ledger, as the next process does. torn is an incomplete line that the previous process has
+// left. open returns the size of the complete lines in bytes, and a reader for them.
 func (d *disk) open(torn string) (size int64, lines io.ReadSeeker) {
 	d.silent = false
 	if d.path == "" {
@@ -153,7 +153,7 @@ func (d *disk) must(err error) {
 	}
 }
 
-// bodies returns a function that finds robots.txt bodies by their hash. For a lost body it returns nothing, or another
+// bodies returns a function that finds the body of a robots.txt by its hash. For a body that was lost, it returns either nothing or a wrong
 // body.
 func bodies(files []*robotsFile, lost map[*robotsFile]bool) func(string) ([]byte, error) {
 	by := map[string]*robotsFile{}
@@ -178,7 +178,7 @@ func hash(body string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// torn returns the beginning of a ledger line.
+// torn returns the beginning of a ledger line, as an interrupted write leaves it.
 func torn(rng *rand.Rand) string {
 	line := `{"event":"end","run":"abcdefghij","id":7,"ended":"` + time.Now().UTC().Format(time.RFC3339Nano)
 	return line[:rng.IntN(len(line))]

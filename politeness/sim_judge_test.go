@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// judge watches the wire and checks it against the law. It sees connections, as a server does: an open one blocks its
-// host like a request, as long as its Permit may be used.
+// judge watches the requests on the wire and checks them against the law, a model of what is allowed. It sees connections as a server does:
+// an open connection blocks its host like a request, as long as its Permit may be used.
 type judge struct {
 	*testing.T
 	config    politeness.Config
@@ -24,20 +24,20 @@ type judge struct {
 	law       *law
 	past      []fact
 	facts     int         // number of facts so far
-	uses      []*use      // under way, or over without a ledger line
-	forgetful bool        // old robots.txt copies may have been dropped
-	forgiven  []time.Time // times of forgive
+	uses      []*use      // uses in progress, and ended ones without a ledger line
+	forgetful bool        // old copies of robots.txt may have been dropped
+	forgiven  []time.Time // times at which the operator forgave hosts
 	trace     []string
 	begin     time.Time
 	found     int
 }
 
-// fact is an event that changes the law. It survives a killed process if the ledger has a line for it. Then the law is
-// rebuilt from the remaining facts.
+// fact is an event that changes the law. If a process is killed, only those facts survive that the ledger has lines for. The law is then
+// rebuilt from the surviving facts.
 type fact struct {
 	number  int
 	durable bool
-	lost    map[*robotsFile]bool // robots.txt bodies missing at the restart that read this fact from the ledger
+	lost    map[*robotsFile]bool // bodies of robots.txt that were missing when a restart read this fact from the ledger
 	cut     *use                 // the use that a restart interrupted
 	apply   func(*law)
 }
@@ -50,11 +50,11 @@ func (s saved) includes(u *use) bool {
 	return u.over && slices.ContainsFunc(s.past, func(f fact) bool { return f.number == u.ended })
 }
 
-// use is one attempt at a URL: a connection, and the request on it.
+// use represents one attempt at a URL: a connection, and the request on the connection.
 type use struct {
 	target, wanted weburl.URL
 	addr           netip.Addr
-	shared         []string // clocks other than the host's
+	shared         []string // clocks, other than that of the host, that the use occupies
 	own            int
 	robots         bool
 	hops           int
@@ -66,8 +66,8 @@ type use struct {
 
 	dialled  bool
 	began    time.Time
-	over     bool // reported
-	ended    int  // number of the fact that ended it
+	over     bool // the caller has reported the end
+	ended    int  // number of the fact that ended the use
 	recorded bool // the ledger has its end
 }
 
@@ -81,7 +81,7 @@ func (j *judge) note(format string, args ...any) {
 	j.trace = append(j.trace, fmt.Sprintf("%14v ", time.Since(j.begin))+fmt.Sprintf(format, args...))
 }
 
-// wrong reports a violation. Before the first one, it prints the trace.
+// wrong reports a violation. Before the first violation, it prints the trace of the history.
 func (j *judge) wrong(format string, args ...any) {
 	j.Helper()
 	j.note("WRONG: "+format, args...)
@@ -90,8 +90,8 @@ func (j *judge) wrong(format string, args ...any) {
 	}
 }
 
-// allow records a Permit for target, and any reason not to use it. The law at this moment counts: a Permit lasts some
-// seconds, and responses that arrive meanwhile affect only the next one.
+// allow records a Permit for target, and any reason why it must not be used. What counts is the law at this moment: a Permit lasts for some
+// seconds, and responses that arrive meanwhile affect only the next Permit.
 func (j *judge) allow(a politeness.Request, target weburl.URL) *use {
 	now := time.Now()
 	u := &use{target: target, wanted: a.URL, addr: a.Addr, robots: target != a.URL, attempt: a.Attempt, allowed: now, deadline: now.Add(j.config.PermitTTL)}
@@ -111,7 +111,7 @@ func (j *judge) allow(a politeness.Request, target weburl.URL) *use {
 	return u
 }
 
-// never returns why a target must not be requested at all.
+// never returns the reason for which a URL must not be requested at all, or "".
 func (j *judge) never(u *use) string {
 	for _, at := range []weburl.URL{u.target, u.wanted} {
 		if gone := j.law.host(at).gone; gone != "" {
@@ -140,7 +140,7 @@ func sameShared(a, b *use) bool {
 
 func sameOrigin(a, b *use) bool { return b.robots && a.wanted.Origin() == b.wanted.Origin() }
 
-// busy counts the other uses under way that are like u, as far as a server can tell.
+// busy counts the other uses in progress for which like is true, as far as a server can tell that they are in progress.
 func (j *judge) busy(now time.Time, u *use, like func(a, b *use) bool) (n int) {
 	for _, v := range j.uses {
 		if v != u && v.dialled && !v.over && !v.lapsed(now, j.config.PermitTTL) && like(u, v) {
@@ -150,13 +150,13 @@ func (j *judge) busy(now time.Time, u *use, like func(a, b *use) bool) (n int) {
 	return n
 }
 
-// lapsed reports whether u outlasted its Permit without sending a request. It cannot send one any more, and blocks
-// nobody.
+// lapsed reports whether u has outlasted its Permit without sending a request. It then cannot send one any more, and blocks no other
+// use.
 func (u *use) lapsed(now time.Time, ttl time.Duration) bool {
 	return u.began.IsZero() && now.After(u.allowed.Add(ttl))
 }
 
-// dial checks the start of a connection against the law.
+// dial checks against the law that a connection may begin.
 func (j *judge) dial(u *use, g politeness.Grant) {
 	j.Helper()
 	now := time.Now()
@@ -175,7 +175,7 @@ func (j *judge) dial(u *use, g politeness.Grant) {
 	j.alone(now, u, what)
 }
 
-// alone checks the number of concurrent requests (P3, P6).
+// alone checks that not too many uses are in progress at once (P3, P6).
 func (j *judge) alone(now time.Time, u *use, what string) {
 	j.Helper()
 	if n := j.busy(now, u, sameHost); n >= max(1, u.own) {
@@ -189,7 +189,7 @@ func (j *judge) alone(now time.Time, u *use, what string) {
 	}
 }
 
-// start checks the first byte of a request against the law.
+// start checks against the law that the first byte of a request may be sent.
 func (j *judge) start(u *use, g politeness.Grant) {
 	j.Helper()
 	now := time.Now()
@@ -215,7 +215,7 @@ func (j *judge) start(u *use, g politeness.Grant) {
 	j.happened(true, func(l *law) { l.permit = later(l.permit, u.allowed) })
 }
 
-// purpose checks a request against its origin's rules: the operator's override, or robots.txt.
+// purpose checks that a request is allowed by the rules of its origin: the operator's override, or robots.txt.
 func (j *judge) purpose(u *use, what string) {
 	j.Helper()
 	now, o := time.Now(), j.law.origin(u.wanted)
@@ -234,13 +234,13 @@ func (j *judge) purpose(u *use, what string) {
 	}
 }
 
-// override is the operator's replacement for one origin's robots.txt.
+// override represents the operator's replacement for the robots.txt of one origin.
 type override struct {
 	politeness.Override
 	file *robotsFile
 }
 
-// chase checks that a robots.txt request goes to the robots.txt URL, or to the target of its last redirect.
+// chase checks that a request for robots.txt goes to the URL of robots.txt, or to the target of the last redirect from there.
 func (j *judge) chase(u *use, o *originLaw, what string) {
 	j.Helper()
 	switch u.target.String() {
@@ -253,7 +253,7 @@ func (j *judge) chase(u *use, o *originLaw, what string) {
 	}
 }
 
-// within reports whether the local time is in one of the windows.
+// within reports whether the local time is in one of the windows of the allowed hours.
 func within(hours politeness.Hours, t time.Time) bool {
 	return len(hours) == 0 || slices.ContainsFunc(hours, func(w politeness.Window) bool {
 		shown := t.UTC().Format("15:04")
@@ -268,8 +268,8 @@ func within(hours politeness.Hours, t time.Time) bool {
 	})
 }
 
-// end records the caller's report, and whether the ledger has it. After a connection that failed but was held for
-// longer than its Permit, only the pause is due.
+// end records the caller's report of the end of a use, and whether the ledger has it. If a connection failed after it was held for longer
+// than its Permit lasted, only the pause follows.
 func (j *judge) end(u *use, r politeness.Reply, a *answer, recorded bool) {
 	now := time.Now()
 	j.note("end of %s: %v, err %v, aborted %v, recorded %v", u.target, a, r.Err, r.Aborted, recorded)
@@ -311,7 +311,7 @@ func (j *judge) forgive() {
 	j.happened(true, (*law).forgive)
 }
 
-// told checks a NotYet: its time is in the future, and an old copy of robots.txt is used while the file is unavailable.
+// told checks a NotYet: it names a time in the future, and an old copy of robots.txt is used while the file is unavailable.
 func (j *judge) told(u weburl.URL, e *politeness.NotYet) {
 	j.Helper()
 	now := time.Now()
@@ -334,8 +334,8 @@ func (j *judge) waits(u weburl.URL, until time.Time) {
 	}
 }
 
-// restart continues in another process. It starts from the last snapshot alone; or from an older snapshot, perhaps of
-// an earlier process, plus the ledger's facts since then, without the lost bodies.
+// restart continues in another process. It starts either from the last snapshot alone, or from an older snapshot, perhaps of an earlier
+// process, and the ledger's facts since then, without the lost bodies.
 func (j *judge) restart(replayed bool, s saved, lost map[*robotsFile]bool) {
 	now := time.Now()
 	j.note("restart, replayed %v, facts from %d of %d on, %d bodies lost", replayed, s.facts, j.facts, len(lost))
@@ -346,7 +346,7 @@ func (j *judge) restart(replayed bool, s saved, lost map[*robotsFile]bool) {
 			j.past[i].durable = true
 		}
 	}
-	for _, u := range j.uses { // interrupted, so it is unknown when the server was done
+	for _, u := range j.uses { // these uses are interrupted, so it is unknown when the server ended them
 		if began := u.began; replayed && !began.IsZero() && (!u.over || u.ended >= s.facts) || !replayed && u.dialled && !u.over && !u.lapsed(now, j.config.PermitTTL) {
 			j.happened(true, func(l *law) { l.over(u, now, began, politeness.Reply{Aborted: true}, nil, true) })
 			j.past[len(j.past)-1].cut = u
@@ -358,7 +358,7 @@ func (j *judge) restart(replayed bool, s saved, lost map[*robotsFile]bool) {
 	}
 }
 
-// resume rebuilds the law from the facts in a snapshot and the recorded facts since then.
+// resume rebuilds the law from the facts in a snapshot and from later facts that the ledger has.
 func (j *judge) resume(s saved, lost map[*robotsFile]bool) {
 	past := slices.Clone(s.past)
 	for _, f := range j.past {

@@ -11,32 +11,32 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// law models what servers have requested so far, according to docs/politeness.md. It is a simple model that forgets
-// nothing and knows nothing about the Gate. Its waits are minimum waits: an earlier request is wrong, a later one is up
-// to the Gate.
+// law is a model of what servers have requested so far, according to docs/politeness.md. It is simple, forgets nothing and knows
+// nothing about the Gate. Its waits are minimums: a request before their end is wrong, and how much later a request comes is up to the
+// Gate.
 type law struct {
-	config  politeness.Config // effective values, no defaults
+	config  politeness.Config // effective values, with defaults filled in
 	hosts   map[string]*hostLaw
 	origins map[string]*originLaw
-	shared  map[string]time.Time // earliest next request, by address or domain
+	shared  map[string]time.Time // earliest time of the next request, by address or domain
 	permit  time.Time            // time of the last Permit
-	opening time.Time            // earliest request after a restart
-	lost    map[*robotsFile]bool // bodies that did not survive the process
+	opening time.Time            // earliest time of a request after a restart
+	lost    map[*robotsFile]bool // bodies that the process has lost
 }
 
 func newLaw(c politeness.Config) *law {
 	return &law{config: c, hosts: map[string]*hostLaw{}, origins: map[string]*originLaw{}, shared: map[string]time.Time{}}
 }
 
-// hostLaw is the state of one host:port.
+// hostLaw holds what is known about one host:port.
 type hostLaw struct {
-	pauses   []pause // pauses after finished requests; an own host may have several
+	pauses   []pause // pauses after ended requests; an own host may have several
 	over     time.Time
-	hold     time.Time // requested by Retry-After, or because the name had no address
+	hold     time.Time // end of a wait for a Retry-After, or for a name without an address
 	latency  time.Duration
 	backoff  time.Duration
 	failures int
-	walls    int // consecutive challenges, not counting robots.txt
+	walls    int // number of consecutive challenges, without those for robots.txt
 	failing  time.Time
 	gone     string
 	origins  []*originLaw
@@ -44,26 +44,26 @@ type hostLaw struct {
 
 type pause struct{ over, until time.Time }
 
-// originLaw is the state of one origin's robots.txt.
+// originLaw holds what is known about the robots.txt of one origin.
 type originLaw struct {
 	known       bool
-	file        *robotsFile // nil: no rules
+	file        *robotsFile // the file in force; nil: no rules
 	at, expires time.Time
 	wish        time.Duration
-	attempts    int // consecutive failed attempts, at least
+	attempts    int // number of consecutive failed attempts, at least
 	since       time.Time
-	retryAt     time.Time // earliest next attempt
-	stale       time.Time // when an old copy stops being usable, at the latest
-	doubtful    bool      // the number of attempts is uncertain
+	retryAt     time.Time // earliest time of the next attempt
+	stale       time.Time // latest time at which an old copy may still be used
+	doubtful    bool      // the number of attempts is not certain
 	gone        bool
-	hop         string // redirect target of the last response
+	hop         string // target of the last redirect of robots.txt
 	hops        int
-	served      bool // an old copy was used for pages since the attempts began to fail
+	served      bool // since attempts began to fail, an old copy was used for a page
 }
 
 var closed = &robotsFile{no: []string{"/"}}
 
-// maxStale and maxHops come from RFC 9309, sections 2.3.1.4 and 2.3.1.2.
+// maxStale and maxHops are values of RFC 9309, sections 2.3.1.4 and 2.3.1.2.
 const (
 	maxStale = 30 * 24 * time.Hour
 	maxHops  = 5
@@ -89,14 +89,14 @@ func (l *law) origin(u weburl.URL) *originLaw {
 	return o
 }
 
-// delay returns the delay in force at a host (P5). The argument operator is the operator's delay.
+// delay returns the delay that applies to a host (P5). The parameter operator is the operator's delay for the host.
 func (l *law) delay(h *hostLaw, operator time.Duration) time.Duration {
 	slow := min(time.Duration(l.config.DelayFactor*float64(h.latency)), l.config.MaxDelay)
 	return max(operator, slow, h.backoff, h.wish())
 }
 
-// operator returns the configured delay of a host at an address: that of the first matching entry of HostDelays, otherwise the general
-// one. Only the entry of an own host may shorten it. addr may be the zero Addr.
+// operator returns the configured delay of a host at an address: that of the first matching entry of HostDelays, or otherwise the general
+// delay. Only entries of own hosts may shorten the delay. addr may be the zero Addr.
 func (l *law) operator(host string, addr netip.Addr) time.Duration {
 	own := l.config.OwnHosts(host) > 0
 	for _, e := range l.config.HostDelays {
@@ -122,8 +122,8 @@ func (h *hostLaw) wish() (d time.Duration) {
 	return d
 }
 
-// pause returns the pause due after a use: the delay in force, and at least the minimum, except for hosts that have
-// agreed to a shorter one.
+// pause returns the pause that must follow a use: the delay that applies, but at least the minimum, except for hosts that have agreed to a
+// shorter one.
 func (l *law) pause(u *use) time.Duration {
 	d := l.delay(l.host(u.target), l.operator(u.target.Host(), u.addr))
 	if u.own == 0 && !u.addr.IsLoopback() {

@@ -14,42 +14,42 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// web is a small set of servers without sockets: their responses, and the intended meaning. The judge gets the meaning
-// from here and not, like the Gate, by parsing responses.
+// web represents a small set of servers without sockets. It holds their responses and what these mean. The judge reads the meaning here,
+// while the Gate has to parse the responses.
 type web struct {
 	rng     *rand.Rand
-	odd     *rand.Rand // separate, so that bot walls do not change other histories
+	odd     *rand.Rand // separate source, so that bot walls do not change the rest of a history
 	walled  bool       // servers have bot walls
 	servers []*server
 	byHost  map[string]*server
 	files   []*robotsFile
 }
 
-// server is one host:port.
+// server represents one host:port.
 type server struct {
 	host    string
 	addrs   []netip.Addr
-	skew    time.Duration // of its clock
-	trouble time.Time     // most pages fail until then
-	wall    time.Time     // most answers are challenges until then
+	skew    time.Duration // difference of the server's clock
+	trouble time.Time     // until then, most requests for pages fail
+	wall    time.Time     // until then, most responses are challenges
 	sites   [2]site       // http, https
 }
 
-// site is one origin and its robots.txt behaviour.
+// site represents one origin, and how its robots.txt behaves.
 type site struct {
 	file   *robotsFile
-	outage time.Time // robots.txt fails until then
-	maze   bool      // robots.txt redirects in circles
+	outage time.Time // until then, requests for robots.txt fail
+	maze   bool      // robots.txt redirects in a circle
 }
 
-// robotsFile is one version of a robots.txt. No two have the same body.
+// robotsFile represents one version of a robots.txt. No two versions have the same body.
 type robotsFile struct {
 	body  string
-	no    []string // prefixes of disallowed paths
+	no    []string // prefixes of the forbidden paths
 	delay time.Duration
 }
 
-// forbids reports whether path is disallowed; nil disallows nothing.
+// forbids reports whether a path is forbidden. A nil file forbids nothing.
 func (f *robotsFile) forbids(path string) bool {
 	if f == nil {
 		return false
@@ -62,22 +62,22 @@ func (f *robotsFile) forbids(path string) bool {
 	return false
 }
 
-// answer is a server's response to one request.
+// answer represents a server's response to one request.
 type answer struct {
-	status int // 0: connection reset
+	status int // 0: the connection is reset
 	header http.Header
-	cut    string // why the body is incomplete
+	cut    string // reason why the body is incomplete
 	took   time.Duration
 	body   string
-	file   *robotsFile   // meaning of body; nil: no rules
-	life   time.Duration // freshness lifetime
-	to     string        // redirect target
+	file   *robotsFile   // what the body means; nil: no rules
+	life   time.Duration // time for which the response is fresh
+	to     string        // target of a redirect
 	wait   time.Duration // pause that the server requests, if asks is true
 	asks   bool
-	ahead  time.Duration // extra pause caused by the server's fast clock
-	used   time.Duration // time until the quota in RateLimit resets
-	dated  bool          // Retry-After is a date, in whole seconds
-	wall   string        // name of the bot wall that sent this challenge
+	ahead  time.Duration // how much longer the pause is because the server's clock is fast
+	used   time.Duration // time until the quota in a RateLimit field is reset
+	dated  bool          // Retry-After is a date, which has whole seconds
+	wall   string        // name of the bot wall that has sent the challenge
 }
 
 func (a *answer) String() string {
@@ -108,7 +108,7 @@ func (a *answer) reply() politeness.Reply {
 	return r
 }
 
-// addresses is short, so that hosts share some; two are loopback addresses.
+// addresses lists so few addresses that hosts share some of them. Two are loopback addresses.
 var addresses = []netip.Addr{
 	netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("2001:db8::3"),
 	netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2"),
@@ -165,7 +165,7 @@ func (w *web) answer(u weburl.URL) *answer {
 		w.content(s, a)
 	case u.Path() == "/robots.txt":
 		w.robots(s, &s.sites[len(u.Scheme())-len("http")], a)
-	default: // the path of a redirect's hop
+	default: // a path that is the target of a redirect
 		w.robots(s, &site{maze: strings.HasPrefix(u.Path(), "/maze")}, a)
 	}
 	w.challenge(s, a)
@@ -181,8 +181,8 @@ func (w *web) answer(u weburl.URL) *answer {
 	return a
 }
 
-// challenge lets a bot wall respond instead of the server: to nearly every request for a while, and now and then to a
-// single one. The challenge has the server's body, and often its status. Some walls send status 202 for robots.txt.
+// challenge lets a bot wall respond instead of the server: to nearly every request for some time, and sometimes to a single one. The
+// challenge keeps the body of the server's response, and often its status. Some walls answer robots.txt with 202.
 func (w *web) challenge(s *server, a *answer) {
 	if !w.walled || a.to != "" || a.status == 0 {
 		return
@@ -203,7 +203,7 @@ func (w *web) latency() time.Duration {
 	return time.Duration(w.rng.Int64N(int64(pick(w.rng, 100*time.Millisecond, 300*time.Millisecond, 2*time.Second, 8*time.Second, time.Minute))))
 }
 
-// content fills in the response for a page. Its body looks like a robots.txt, to catch a Gate that takes it for one.
+// content fills in the response for a page. Its body looks like a robots.txt: a Gate that uses it as one would be noticed.
 func (w *web) content(s *server, a *answer) {
 	now := time.Now()
 	if w.rng.IntN(20) == 0 {
@@ -220,7 +220,7 @@ func (w *web) content(s *server, a *answer) {
 	}
 }
 
-// robots fills in the response for a robots.txt or its redirect target.
+// robots fills in the response for a robots.txt, or for the target of its redirect.
 func (w *web) robots(s *server, o *site, a *answer) {
 	now := time.Now()
 	if w.rng.IntN(16) == 0 {
@@ -273,7 +273,7 @@ func (w *web) file() *robotsFile {
 	return f
 }
 
-// redirect points to a host's hop path, or in one of ten cases nowhere.
+// redirect fills in a redirect to a certain path of a host or, in one of ten cases, a redirect without a target.
 func (w *web) redirect(s *server, a *answer) {
 	a.status, a.body, a.file, a.cut, a.asks = pick(w.rng, 301, 302, 307), "", nil, "", false
 	if w.rng.IntN(10) > 0 {
@@ -283,20 +283,20 @@ func (w *web) redirect(s *server, a *answer) {
 	}
 }
 
-// maze redirects in circles on one host.
+// maze fills in a redirect that leads in a circle on one host.
 func (w *web) maze(s *server, a *answer) {
 	a.to = fmt.Sprintf("https://%s/maze%d", s.host, w.rng.IntN(9))
 	a.header.Set("Location", a.to)
 }
 
-// rateLimit reports one used-up quota among others that are not.
+// rateLimit fills in quotas of which one is used up and the others are not.
 func (w *web) rateLimit(a *answer) {
 	seconds := pick(w.rng, 0, 1, 7, 40, 200, 4000)
 	a.used = time.Duration(seconds) * time.Second
 	a.header["Ratelimit"] = []string{fmt.Sprintf(`"day";r=12;t=86000, "odd, one;r=1";pk=:YQ==:;t=%d;r=0`, seconds), `broken, "hour";r=0`}
 }
 
-// retryAfter requests a pause, in seconds or as a date on the server's own clock.
+// retryAfter fills in a pause, in seconds or as a date by the server's clock.
 func (w *web) retryAfter(s *server, a *answer) {
 	seconds := pick(w.rng, 0, 1, 7, 40, 200, 4000)
 	a.wait = time.Duration(seconds) * time.Second

@@ -25,15 +25,15 @@ var (
 	simTrace = flag.Int("sim.trace", 60, "how many lines of what happened before a violation TestGateSim shows")
 )
 
-// TestGateSim drives randomly configured Gates through random histories, in virtual time. A careless caller
-// talks to servers that fail, redirect, change their minds and request pauses. Permits are used late, twice or
-// never; ledger writes fail; processes stop, are killed, and resume from a snapshot, however old, and the
-// ledger. A judge that knows the servers' intentions sees everything that reaches them and checks it against
-// docs/politeness.md, as if there had been no interruption. To repeat a failing seed:
+// TestGateSim runs Gates with random configurations through random histories, in virtual time. A careless caller talks to servers that
+// fail, redirect, change their minds and request pauses. Permits are used late, twice or never; writes to the ledger fail; processes
+// stop, are killed, and resume from a snapshot, however old, and the ledger. A judge, which knows what the servers' responses mean,
+// sees every request on the wire and checks it against docs/politeness.md, as if no process had been interrupted. To repeat a failing
+// seed:
 //
 //	go test ./politeness -run GateSim -sim.seed N
 //
-// Use -sim.n for a soak test.
+// The flag -sim.n sets the number of seeds, for a soak test.
 func TestGateSim(t *testing.T) {
 	if *simSeed != 0 {
 		simulate(t, *simSeed)
@@ -58,25 +58,25 @@ func simulate(t *testing.T, seed uint64) {
 	})
 }
 
-// history is the run of one seed.
+// history represents the run of one seed.
 type history struct {
 	*testing.T
 	rng    *rand.Rand
-	odd    *rand.Rand // for rare events, so that they do not change other histories
+	odd    *rand.Rand // source for rare events, so that these do not change the rest of a history
 	web    *web
 	disk   *disk
 	judge  *judge
 	config politeness.Config // as configured
 	law    politeness.Config // effective values
 	caller *caller
-	care   int // how many times rarer than usual callers are careless
+	care   int // factor by which careless acts are rarer than usual
 	optOut map[string]bool
 	lost   map[*robotsFile]bool // bodies that were lost
 	plans  []plan
-	wire   []ledger.Entry // requests on the wire
+	wire   []ledger.Entry // requests seen on the wire
 }
 
-// plan is a scheduled action.
+// plan represents a scheduled action.
 type plan struct {
 	at time.Time
 	do func()
@@ -126,7 +126,7 @@ func (h *history) randomConfig() politeness.Config {
 	if rng.IntN(8) == 0 {
 		from := time.Duration(rng.IntN(48)) * 30 * time.Minute
 		c.Hours = politeness.Hours{{From: from, To: (from + 5*time.Hour) % (24 * time.Hour)}}
-		for at := time.Duration(0); at < time.Hour; at += 3 * time.Minute { // two of every three minutes
+		for at := time.Duration(0); at < time.Hour; at += 3 * time.Minute { // two minutes of every three are allowed
 			c.Hours = append(c.Hours, politeness.Window{From: at, To: at + time.Minute})
 		}
 		if h.odd.IntN(2) == 0 {
@@ -164,7 +164,7 @@ func (h *history) randomHostDelays(rng *rand.Rand) (all []politeness.HostDelay) 
 	return all
 }
 
-// zone returns a time zone with daylight saving time from 2 to 9 January. A history begins on the 1st.
+// zone returns a time zone that has daylight saving time from 2 to 9 January. A history begins on 1 January.
 func (h *history) zone() *time.Location {
 	header := func(types, names byte) string {
 		return "TZif2" + strings.Repeat("\x00", 15+16) + "\x00\x00\x00" + string(types) + "\x00\x00\x00" + string(names)
@@ -226,12 +226,12 @@ func effective(c politeness.Config) politeness.Config {
 	return c
 }
 
-// plan schedules do after d.
+// plan schedules a call of do after the time d.
 func (h *history) plan(d time.Duration, do func()) {
 	h.plans = append(h.plans, plan{time.Now().Add(d), do})
 }
 
-// step runs the next plan or, now and then, an action of the operator or the machine.
+// step runs the next plan, or sometimes an action of the operator or the machine.
 func (h *history) step() {
 	switch h.rng.IntN(60 * min(3, h.care)) {
 	case 0, 1:
@@ -264,7 +264,7 @@ func (h *history) next() {
 	p.do()
 }
 
-// meddle is an operator's action during a crawl.
+// meddle simulates an action of the operator during a crawl.
 func (h *history) meddle() {
 	if h.rng.IntN(3) > 0 {
 		h.caller.gate.Forgive()
@@ -291,7 +291,7 @@ func (h *history) restart() {
 	h.open(h.disk.latest(), true)
 }
 
-// pass waits as long as a restart takes: usually not at all.
+// pass waits as long as a restart takes, which is usually no time at all.
 func (h *history) pass() {
 	time.Sleep(time.Duration(h.rng.Int64N(int64(pick(h.rng, 1, 1, time.Second, time.Minute, 48*time.Hour)))))
 }
@@ -320,8 +320,8 @@ func (h *history) open(s saved, replayed bool) {
 	}
 }
 
-// lose sometimes loses robots.txt bodies for good. If any are lost, it also drops all snapshots except s: the others may still contain
-// them.
+// lose sometimes loses bodies of robots.txt files for ever. If it loses any, it also drops all snapshots except s, as those may still
+// contain the bodies.
 func (h *history) lose(s saved) {
 	if h.rng.IntN(4) == 0 {
 		for _, f := range h.web.files {
@@ -339,7 +339,7 @@ func (h *history) lose(s saved) {
 	}
 }
 
-// check compares the ledger with the requests on the wire, and runs the auditor on it.
+// check compares the ledger with the requests on the wire, and runs the auditor on the ledger.
 func (h *history) check() {
 	all := h.disk.close()
 	if h.disk.none || h.judge.found > 0 {
@@ -360,14 +360,14 @@ func (h *history) check() {
 			h.judge.wrong("P10: no line for the request for %s at %s, %s", e.URL, e.Addr, e.Written)
 		}
 	}
-	if len(h.lost) == 0 && !h.disk.lacking { // otherwise the auditor and the crawl know different facts
+	if len(h.lost) == 0 && !h.disk.lacking { // otherwise the auditor knows other facts than the crawl
 		h.audit(all)
 	}
 }
 
 func key(e ledger.Entry) string { return fmt.Sprint(e.URL, " at ", e.Addr, micro(e.Written)) }
 
-// micro returns t as it is in the ledger, rounded up to a whole microsecond.
+// micro returns t in microseconds, rounded up as in the ledger.
 func micro(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
 
 func (h *history) audit(all []byte) {

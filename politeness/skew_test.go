@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// past is what a process leaves for its successor.
+// past holds what a process leaves for the next one: ledger, snapshot and robots.txt bodies.
 type past struct {
 	ledger   bytes.Buffer
 	bodies   map[string][]byte
@@ -25,7 +25,7 @@ func (l *past) body(sha string) ([]byte, error) {
 	return nil, errors.New("not kept")
 }
 
-// process returns a client that continues from l and writes to its ledger.
+// process returns the client of a process that continues from l and writes to l's ledger.
 func (l *past) process(t *testing.T, c Config) *client {
 	c.Ledger, c.LedgerSize, c.Snapshot = &l.ledger, int64(l.ledger.Len()), l.snapshot
 	before := strings.NewReader(l.ledger.String())
@@ -38,7 +38,7 @@ func (l *past) process(t *testing.T, c Config) *client {
 	return b
 }
 
-// keep sends a robots.txt and stores its body.
+// keep fetches a robots.txt and stores its body.
 func (l *past) keep(b *client, raw, body string) {
 	sum := sha256.Sum256([]byte(body))
 	if l.bodies == nil {
@@ -48,8 +48,8 @@ func (l *past) keep(b *client, raw, body string) {
 	b.ready(raw, body)
 }
 
-// TestALedgerOfTheFutureStallsNothing resumes a crawl whose ledger and snapshot are dated a year ahead. Each old pause
-// is kept once more in full, and no host waits longer.
+// TestALedgerOfTheFutureStallsNothing resumes a crawl whose ledger and snapshot have times a year ahead. Each old pause is kept once more
+// in full, but no host waits longer than that.
 func TestALedgerOfTheFutureStallsNothing(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	retry := Reply{Status: 429, Header: http.Header{"Retry-After": {"100"}}}
@@ -65,13 +65,13 @@ func TestALedgerOfTheFutureStallsNothing(t *testing.T) {
 					l.snapshot = b.gate.Snapshot()
 				}
 				b.page("https://gone.test/robots.txt", "192.0.2.3", retry)
-				b.page("https://down.test/", "192.0.2.2", Reply{Status: 500}) // its robots.txt
+				b.page("https://down.test/", "192.0.2.2", Reply{Status: 500}) // its robots.txt fails
 				b.page("https://down.test/", "192.0.2.2", Reply{Status: 500})
 				b.page("https://delay.test/", someAddr.String(), Reply{Status: 200})
 				if snapshot == "new" || snapshot == "alone" {
 					l.snapshot = b.gate.Snapshot()
 				}
-				if snapshot == "alone" { // a crawl without a ledger
+				if snapshot == "alone" { // as for a crawl without a ledger
 					l.ledger.Reset()
 				}
 			})
@@ -85,9 +85,9 @@ func TestALedgerOfTheFutureStallsNothing(t *testing.T) {
 					raw, addr   string
 					least, most time.Duration
 				}{
-					{"https://new.test/", "192.0.2.9", 2 * time.Second, 2 * time.Second},      // total rate
+					{"https://new.test/", "192.0.2.9", 2 * time.Second, 2 * time.Second},      // the total rate
 					{"https://down.test/", "192.0.2.2", 5 * time.Second, 5 * time.Second},     // its robots.txt failed twice
-					{"https://delay.test/", "192.0.2.1", 7 * time.Second, 9 * time.Second},    // and 2 s more for the rate
+					{"https://delay.test/", "192.0.2.1", 7 * time.Second, 9 * time.Second},    // and up to 2 s more for the total rate
 					{"https://gone.test/", "192.0.2.3", 100 * time.Second, 102 * time.Second}, // Retry-After
 				} {
 					p := b.patient(want.raw, want.addr)
@@ -104,8 +104,8 @@ func TestALedgerOfTheFutureStallsNothing(t *testing.T) {
 	}
 }
 
-// TestALedgerOfTheFutureHidesNoLaterPause lets two processes write a ledger, the first with a clock a year ahead. The
-// third still knows the pauses that hosts requested from the second.
+// TestALedgerOfTheFutureHidesNoLaterPause lets two processes write a ledger, the first of which has a clock that is a year ahead. The third
+// process still knows the pauses that hosts requested from the second one.
 func TestALedgerOfTheFutureHidesNoLaterPause(t *testing.T) {
 	var l past
 	const raw = "https://a.test/robots.txt"
@@ -132,7 +132,7 @@ func TestALedgerOfTheFutureHidesNoLaterPause(t *testing.T) {
 	})
 }
 
-// TestRulesOfTheFutureAreNotApplied sets the clock back while a Gate is running.
+// TestRulesOfTheFutureAreNotApplied sets the clock back while a Gate is in use: rules with a later time are then not applied.
 func TestRulesOfTheFutureAreNotApplied(t *testing.T) {
 	b := newClient(t, Config{})
 	now := time.Now()
@@ -150,8 +150,8 @@ func TestRulesOfTheFutureAreNotApplied(t *testing.T) {
 	}
 }
 
-// TestTheLedgerSaysThatTheClockIsBehind checks that every line of a process that found its ledger dated in the future
-// says so, and no other line.
+// TestTheLedgerSaysThatTheClockIsBehind checks that if a process found times in the future in its ledger, every line that it writes says
+// that, and that no other lines say it.
 func TestTheLedgerSaysThatTheClockIsBehind(t *testing.T) {
 	var l past
 	var before int

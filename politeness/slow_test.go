@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestSlow lengthens the delays of single hosts while they are crawled. The new delay replaces the old one at once and
-// affects no other host.
+// TestSlow lengthens the delays of some hosts while they are crawled. The new delay of a host applies at once, and no other host's delay
+// changes.
 func TestSlow(t *testing.T) {
 	own := func(host string) int { return map[string]int{"own.test:80": 1}[host] }
 	for _, c := range []struct{ url, addr, entry string }{
@@ -74,8 +74,8 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestSlowNameHoldsAllPorts lengthens a host's delay by name alone. All of its ports wait, known and new, also if the
-// name is an address. A port with a longer delay keeps it, and no other host waits.
+// TestSlowNameHoldsAllPorts lengthens the delay of a host by its name alone. All of its ports wait, whether known or new, even if the name
+// is an address. A port with a longer delay keeps that delay, and no other host waits.
 func TestSlowNameHoldsAllPorts(t *testing.T) {
 	for _, c := range []struct{ name, addr, entry, other string }{
 		{"www.a.test", "198.51.100.1", "www.a.test", "http://a.test:8080/"},

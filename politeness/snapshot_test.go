@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// TestP9ASnapshotShortensNoWait takes a snapshot at a random moment of a random crawl, restores it at once or later,
-// and continues. The new Gate admits only what the old one would have admitted then.
+// TestP9ASnapshotShortensNoWait takes a snapshot at a random moment of a random crawl, restores it at once or later, and continues. The
+// restored Gate admits only what the old Gate would have admitted at that time.
 func TestP9ASnapshotShortensNoWait(t *testing.T) {
 	for seed := range uint64(400) {
 		inBubble(t, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestP9ASnapshotShortensNoWait(t *testing.T) {
 			}
 			c.Snapshot = snapshot
 			restored := newClient(t, c)
-			for _, p := range flying { // interrupted when the process ended
+			for _, p := range flying { // requests that the end of the process interrupted
 				old.gate.Report(p, Reply{Aborted: true})
 			}
 
@@ -167,8 +167,8 @@ func TestSnapshotsThatAreNotWholeAreRefused(t *testing.T) {
 	})
 }
 
-// TestAnEarlierSnapshotIsRead reads a version 2 snapshot. It lacks fields that soon stop to matter: whether a host is
-// on loopback, and the attempts of a URL in flight.
+// TestAnEarlierSnapshotIsRead reads a snapshot of version 2. It lacks fields that do not matter for long: whether a host is on loopback,
+// and the number of attempts of a URL in flight.
 func TestAnEarlierSnapshotIsRead(t *testing.T) {
 	snapshot, err := os.ReadFile("testdata/gate-v2.snapshot")
 	if err != nil {
@@ -195,8 +195,8 @@ func TestAnEarlierSnapshotIsRead(t *testing.T) {
 	})
 }
 
-// TestASnapshotOfVersion5IsRead reads one without challenge counts. Rules that it has from a 202 response are
-// discarded.
+// TestASnapshotOfVersion5IsRead reads a snapshot of version 5, which does not count challenges. If it has rules from a response with status
+// 202, these are discarded.
 func TestASnapshotOfVersion5IsRead(t *testing.T) {
 	snapshot, err := os.ReadFile("testdata/gate-v5.snapshot")
 	if err != nil {
@@ -220,7 +220,7 @@ func TestASnapshotOfVersion5IsRead(t *testing.T) {
 	})
 }
 
-// TestASnapshotIncludesWholeLines: an incomplete line is cut off before the ledger is continued.
+// TestASnapshotIncludesWholeLines: if the ledger ends with an incomplete line, this is cut off before the ledger is continued.
 func TestASnapshotIncludesWholeLines(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{Ledger: &short{}})
@@ -237,8 +237,8 @@ func TestASnapshotIncludesWholeLines(t *testing.T) {
 	})
 }
 
-// TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark takes snapshots during requests and counts failures, which
-// are never forgotten: none may be missing or count twice.
+// TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark takes snapshots during requests that fail. In each restored Gate, every failure
+// counts exactly once: it is either in the snapshot, or in the part of the ledger that follows it.
 func TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark(t *testing.T) {
 	var out bytes.Buffer
 	c := Config{
@@ -269,7 +269,7 @@ func TestNoEventIsInNeitherASnapshotNorTheLedgerBehindItsMark(t *testing.T) {
 	}
 	var snapshots [][]byte
 	for i := range int64(taken) {
-		for made.Load() < i*workers*each/taken { // spread over the whole run, however slow
+		for made.Load() < i*workers*each/taken { // snapshots are spread over the whole run, however slow it is
 			runtime.Gosched()
 		}
 		snapshots = append(snapshots, b.gate.Snapshot())

@@ -23,7 +23,7 @@ func TestIdleHostsAreForgotten(t *testing.T) {
 			time.Sleep(30 * time.Minute)
 			most = max(most, len(b.gate.hosts)+b.gate.pacer.size())
 		}
-		if most > 6*49 { // hosts of a day and a half, three clocks each, doubled between sweeps
+		if most > 6*49 { // hosts of a day and a half with three clocks each; twice as many between sweeps
 			t.Errorf("%d clocks kept for hosts that are done", most)
 		}
 	})
@@ -45,8 +45,8 @@ func TestAddressesAreForgottenEvenOfOneHost(t *testing.T) {
 	})
 }
 
-// TestP9SlowHostIsKeptWhileAnotherAddressHasAShorterDelay requests a slow host at an address with a long operator
-// delay, and then at one with a shorter delay, where the pause depends on the host's latency.
+// TestP9SlowHostIsKeptWhileAnotherAddressHasAShorterDelay requests a slow host at an address with a long configured delay, and then at an
+// address with a shorter delay, after which the pause depends on the host's latency.
 func TestP9SlowHostIsKeptWhileAnotherAddressHasAShorterDelay(t *testing.T) {
 	for _, c := range []struct {
 		name, first, second string
@@ -71,8 +71,8 @@ func TestP9SlowHostIsKeptWhileAnotherAddressHasAShorterDelay(t *testing.T) {
 	}
 }
 
-// TestP9ForgettingShortensNoWait sends the same requests through a Gate that constantly sweeps and evicts and one that
-// never does. The first never admits a request that the second would not.
+// TestP9ForgettingShortensNoWait sends the same requests through two Gates: one forgets hosts and rules as often as possible, the other one
+// never. The first Gate never admits a request that the second one would not.
 func TestP9ForgettingShortensNoWait(t *testing.T) {
 	for seed := range uint64(60) {
 		inBubble(t, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestP9ForgettingShortensNoWait(t *testing.T) {
 	}
 }
 
-// mintSame issues the Permit that another Gate has issued. The test fails if this Gate would have made the request
+// mintSame issues the same Permit as another Gate has issued. The test fails if this Gate would have let the request
 // wait.
 func (b *client) mintSame(p Permit) Permit {
 	b.Helper()
@@ -107,7 +107,7 @@ func (b *client) mintSame(p Permit) Permit {
 	defer g.mu.Unlock()
 	h, target := g.host(p.p.wanted), g.host(p.p.url)
 	c := g.clocks(now, target, p.p.url, p.p.addr)
-	if c.addr != nil { // another Gate has other waiting requests
+	if c.addr != nil { // other requests are waiting in the other Gate
 		c.addr.line, c.addr.tickets = nil, nil
 	}
 	if c.domain != nil {
@@ -131,7 +131,7 @@ func (b *client) mintSame(p Permit) Permit {
 	return g.mint(now, Request{URL: p.p.wanted, Addr: p.p.addr}, admission{h, s, c}, new(permit))
 }
 
-// sendBoth reports one request to two Gates.
+// sendBoth reports one request to both Gates.
 func sendBoth(a, b *client, pa, pb Permit, took time.Duration, r Reply) {
 	for _, p := range []Permit{pa, pb} {
 		g, err := p.Redeem()
@@ -149,7 +149,7 @@ func sendBoth(a, b *client, pa, pb Permit, took time.Duration, r Reply) {
 	b.gate.Report(pb, r)
 }
 
-// TestP9ABackoffShorterThanTheDelayIsKept: it matters because the next failure doubles it.
+// TestP9ABackoffShorterThanTheDelayIsKept: a back-off that is shorter than the delay must be kept, because the next failure doubles it.
 func TestP9ABackoffShorterThanTheDelayIsKept(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{Delay: 2 * time.Second, MaxFailures: Unlimited})
@@ -167,8 +167,8 @@ func TestP9ABackoffShorterThanTheDelayIsKept(t *testing.T) {
 	})
 }
 
-// TestAHostThatOnlyWaitsIsKept: the host served only a hop of another host's robots.txt, so nothing but its pause is
-// known.
+// TestAHostThatOnlyWaitsIsKept: a host that has only served the target of another host's redirected robots.txt is kept until its pause has
+// ended, although nothing else is known about it.
 func TestAHostThatOnlyWaitsIsKept(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{})

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// TestTakeOver continues on another machine from a snapshot, without the ledger. No pause is cut short, whatever the
-// first Gate requested after the snapshot.
+// TestTakeOver continues a crawl on another machine from a snapshot, without the ledger. No pause is cut short, whatever the first Gate has
+// requested since the snapshot.
 func TestTakeOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		url, addr string
-		want      time.Duration // from TakeOver to the first request
+		want      time.Duration // time from TakeOver to the first request
 	}{
 		"a host with a Crawl-delay":        {"https://slow.test/2", "192.0.2.7", 30 * time.Second},
 		"another host on its address":      {"https://other.test/", "192.0.2.1", 30 * time.Second},
@@ -33,7 +33,7 @@ func TestTakeOver(t *testing.T) {
 				known("https://busy.test/", "192.0.2.2", "")
 				known("https://weak.test/", "192.0.2.3", "")
 				time.Sleep(time.Minute)
-				for range 2 { // the back-off is 2 s
+				for range 2 { // after that, the back-off is 2 s
 					first.send(first.mustAt("https://weak.test/", "192.0.2.3"), 0, Reply{Status: 503})
 					time.Sleep(10 * time.Second)
 				}
@@ -65,7 +65,7 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentWithoutTheFence checks the fence immediately before each request is sent.
+// TestNothingIsSentWithoutTheFence checks that Begin asks the fence (a check of the process's lease) just before each request is sent.
 func TestNothingIsSentWithoutTheFence(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		over := errors.New("over")

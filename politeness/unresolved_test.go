@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestOneFailedLookUpIsOneAttempt: two pages of each of many hosts need a robots.txt at the same moment, but the name
-// has no address. That counts as one attempt at robots.txt, also in the ledger.
+// TestOneFailedLookUpIsOneAttempt: if two pages of a host need its robots.txt at the same moment, and the host's name has no address, this
+// counts as one attempt at robots.txt, in the ledger as well. The test does that for many hosts.
 func TestOneFailedLookUpIsOneAttempt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -28,7 +28,7 @@ func TestOneFailedLookUpIsOneAttempt(t *testing.T) {
 		if lines := strings.Count(out.String(), "\n"); lines != hosts {
 			t.Errorf("%d lines for %d attempts", lines, hosts)
 		}
-		time.Sleep(time.Second) // the pause after one attempt
+		time.Sleep(time.Second) // the pause after one failed attempt
 		for i := range hosts {
 			b.mustAt(fmt.Sprintf("http://h%d.test/", i), fmt.Sprintf("192.0.2.%d", i+1))
 		}

@@ -8,8 +8,8 @@ import (
 
 const openFile = "User-agent: *\nAllow: /\n"
 
-// TestP8RobotsBehindAWallIsUnreachable: a 202 response or a challenge of any status for robots.txt allows nothing,
-// whatever its body says.
+// TestP8RobotsBehindAWallIsUnreachable: if robots.txt is answered with status 202, or with a challenge of any status, no page may be
+// requested, whatever the body says.
 func TestP8RobotsBehindAWallIsUnreachable(t *testing.T) {
 	for name, r := range map[string]Reply{
 		"202":            {Status: 202, Body: []byte(openFile)},
@@ -48,8 +48,8 @@ func TestP8OldCopyAppliesBehindAWall(t *testing.T) {
 	})
 }
 
-// TestP5WallsLengthenThePauseAndEndTheHost: a challenge counts as a failure, whatever its status. After five in a row
-// the host is given up, also after a restart.
+// TestP5WallsLengthenThePauseAndEndTheHost: a challenge counts as a failure of the host, whatever its status. After five challenges in a
+// row the host is given up, even by a process that starts later.
 func TestP5WallsLengthenThePauseAndEndTheHost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var record bytes.Buffer
@@ -85,8 +85,8 @@ func TestP5WallsLengthenThePauseAndEndTheHost(t *testing.T) {
 	})
 }
 
-// TestWallsAreNotForgotten: a host with fewer challenges is not forgotten meanwhile, and its robots.txt, which many
-// walls let through, does not reset the count.
+// TestWallsAreNotForgotten: a host with fewer challenges is kept in memory. Its robots.txt, which many walls let through, does not reset
+// the number of challenges.
 func TestWallsAreNotForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newClient(t, Config{MaxBackoff: time.Second})
@@ -103,7 +103,7 @@ func TestWallsAreNotForgotten(t *testing.T) {
 			wall()
 		}
 		time.Sleep(25 * time.Hour)
-		b.rules("https://a.test/", openFile) // ends the back-off, but does not reset the count of challenges
+		b.rules("https://a.test/", openFile) // ends the back-off, but does not reset the number of challenges
 		time.Sleep(25 * time.Hour)
 		b.gate.idle.at = 0
 		b.ready("https://a.test/", openFile)

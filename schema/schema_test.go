@@ -19,7 +19,7 @@ func read(t testing.TB, page string) *Page {
 	return Read(tree, "https://site.example/dir/page")
 }
 
-// offer and product are the types that the tests decode.
+// offer and product are types into which the tests decode items.
 type offer struct {
 	Price    float64
 	Currency string `json:"priceCurrency"`
@@ -86,11 +86,11 @@ func TestFieldTypesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestReferenceCycles checks items that refer to each other, and items that refer to several thousand others.
+// TestReferenceCycles checks items that refer to each other in a cycle, and a chain of items with 2^60 paths.
 func TestReferenceCycles(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`<script type="application/ld+json">{"@graph":[{"@id":"a","@type":"T","x":{"@id":"b"}},{"@id":"b","@type":"T","x":{"@id":"a"}}`)
-	for i := range 60 { // each refers twice to the next: 2^60 paths
+	for i := range 60 { // each item refers twice to the next one
 		fmt.Fprintf(&b, `,{"@id":"n%d","@type":"N","x":[{"@id":"n%d"},{"@id":"n%d"}]}`, i, i+1, i+1)
 	}
 	b.WriteString("]}</script>")
@@ -107,7 +107,7 @@ func TestReferenceCycles(t *testing.T) {
 	}
 }
 
-// TestHostilePages checks that reading any page takes linear time. With quadratic time, a test would not end in time.
+// TestHostilePages checks that reading takes linear time for any page. With quadratic time, the test would hardly end.
 func TestHostilePages(t *testing.T) {
 	for name, page := range map[string]string{
 		"nested properties": strings.Repeat("<div itemscope><div itemprop=a>", 240) + strings.Repeat("x<br>", 200_000),

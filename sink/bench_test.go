@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkAppendAndSync measures a record in a file that is synced every N records, and in a stream. A Sync is one
-// fsync: its time depends on the disk and is shared by the records since the last one.
+// BenchmarkAppendAndSync measures the cost of a record in a file that is synced every N records, and in a stream. Each Sync is an fsync,
+// whose time depends on the disk. It is shared by the records since the previous Sync.
 func BenchmarkAppendAndSync(b *testing.B) {
 	for _, every := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprintf("file/Sync every %d", every), func(b *testing.B) {

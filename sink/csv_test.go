@@ -121,7 +121,7 @@ func TestCSVColumns(t *testing.T) {
 	}
 }
 
-// TestCSVFormulaColumnReopened checks that columns are recognized in their escaped form.
+// TestCSVFormulaColumnReopened checks that an existing header with an escaped column name is recognized.
 func TestCSVFormulaColumnReopened(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.csv")
 	for range 2 {
@@ -169,7 +169,7 @@ func TestCSVReopenedWithColumns(t *testing.T) {
 	}
 }
 
-// TestCSVTornHeader checks that a file whose header was torn by a kill accepts no rows until Restore.
+// TestCSVTornHeader checks that if a kill left only a part of the header, rows are refused until Restore is called.
 func TestCSVTornHeader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.csv")
 	if err := os.WriteFile(path, []byte("a,b"), 0o600); err != nil {

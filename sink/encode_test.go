@@ -16,13 +16,13 @@ import (
 	"github.com/amble-crawler/amble/internal/hidden"
 )
 
-// awkward is text that JSON, HTML or UTF-8 treat specially.
+// awkward lists texts with characters that JSON, HTML or UTF-8 treat specially.
 var awkward = []string{
 	"", "plain", `"quoted\"`, "tab\tnl\ncr\rbs\bff\f", "\x00\x01\x1f\x7f", "<script>&amp;</script>", "é日本\U0001F600",
 	"\u2028\u2029", "\ufffd", "\xff\xfe", "a\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "end\xe2\x80", "é\xffé",
 }
 
-// fill sets a value at random, so that the test notices a field missing from the encoder.
+// fill sets a value and all its fields at random, so that the test notices a field that the encoder leaves out.
 func fill(r *rand.Rand, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -96,8 +96,8 @@ func TestLineAgreesWithEncodingJSON(t *testing.T) {
 
 var times = regexp.MustCompile(`("(?:queued|started|ended)":"[-0-9]+T[0-9:]+)(\.[0-9]+)?([^"]*")`)
 
-// micros rewrites the times in a line with six fractional digits. Some readers of JSON lines need that: DuckDB reads
-// times with more digits as text, and pandas reads times with fewer digits than the first one as text.
+// micros gives the times in a line six fractional digits. Some readers of JSON lines need exactly six: DuckDB reads times with more digits
+// as text, and pandas reads times with fewer digits than the first time as text.
 func micros(line []byte) []byte {
 	return times.ReplaceAllFunc(line, func(b []byte) []byte {
 		m := times.FindSubmatch(b)

@@ -16,14 +16,14 @@ type Table struct {
 	sink.Base // accepts records only
 
 	f      *os.File
-	w      io.Writer // same as f, except in tests of a full disk
+	w      io.Writer // destination of writes: f, except in tests of a full disk
 	lines  []byte    // not yet written
 	size   int64     // size of the file
 	err    error     // write error: the file may be torn after the last Sync
 	closed bool
 }
 
-// OpenTable opens a file for appending.
+// OpenTable opens the file at path for appending, and creates it if it does not exist.
 func OpenTable(path string) (*Table, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {

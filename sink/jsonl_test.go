@@ -155,7 +155,7 @@ func TestShortWriteIsAnError(t *testing.T) {
 	}
 }
 
-// A record that cannot be encoded does not make the output fail.
+// After a record that cannot be encoded, the output still accepts other records.
 func TestBadRecordLeavesTheOutput(t *testing.T) {
 	out := new(pieces)
 	j := NewJSONL(out)
@@ -169,7 +169,7 @@ func TestBadRecordLeavesTheOutput(t *testing.T) {
 	}
 }
 
-// After an error, the output can be restored and used again once there is room.
+// If a write has failed because the disk was full, the output can be restored and used again once there is space.
 func TestRestoreClearsAnError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "visits.jsonl")
 	j, err := OpenFull(path, 600)
@@ -246,7 +246,7 @@ func openNoting(t *testing.T) (*JSONL, *noting) {
 	return j, n
 }
 
-// The pending lines of a file are written together, with one write per Sync.
+// The lines since the last Sync are written to the file together, in one write.
 func TestFileHoldsLinesUntilSync(t *testing.T) {
 	j, f := openNoting(t)
 	for i := range 5 {
@@ -260,7 +260,7 @@ func TestFileHoldsLinesUntilSync(t *testing.T) {
 		}
 		want := "write sync"
 		if i == 0 {
-			want = "sync" // syncs what an earlier run wrote
+			want = "sync" // also syncs what an earlier run has written
 		}
 		if _, err := j.Sync(t.Context()); err != nil || f.done() != want {
 			t.Errorf("%d records: want %s, %v", i, want, err)
@@ -308,7 +308,7 @@ func TestCutIsSynced(t *testing.T) {
 	}
 }
 
-// In a slow crawl, lines are written to the file without a Sync, so that they can be followed.
+// In a slow crawl, lines are written to the file after about a second even without a Sync, so that a user can follow them.
 func TestFileHoldsLinesForASecond(t *testing.T) {
 	j, f := openNoting(t)
 	defer j.Close(t.Context())
@@ -327,7 +327,7 @@ func TestFileHoldsLinesForASecond(t *testing.T) {
 	}
 }
 
-// Restore discards pending lines that were never synced. It cannot restore to an offset within them.
+// Restore discards lines that were never synced. It cannot restore to an offset within these lines.
 func TestRestoreDropsHeldLines(t *testing.T) {
 	j, _ := openNoting(t)
 	offset := int64(0)
@@ -351,7 +351,7 @@ func TestRestoreDropsHeldLines(t *testing.T) {
 	}
 }
 
-// A record that cannot be encoded does not affect pending lines.
+// A record that cannot be encoded does not affect earlier lines that are not yet written.
 func TestBadRecordLeavesHeldLines(t *testing.T) {
 	j, _ := openNoting(t)
 	bad := page()

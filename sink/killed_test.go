@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/sink/sinktest"
 )
 
-// kills returns how often a test kills a process.
+// kills returns the number of times that a test kills a process.
 func kills() int {
 	n := long.Seeds(12, 40)
 	if testing.Short() {

@@ -48,11 +48,11 @@ func linesForParse(t testing.TB) (all []string) {
 	return append(all, "", "\n", "{", "{}", "{} ", "[]", "null", `{"schema":"a\"b"}`, `{"schema":"a"b"}`, `{"schema":"a\","url":"b"}`, `{"url"}`, `{"url":}`, `{,}`, `{"depth":1,}`, "{}\n\n", `{"url":"`+strings.Repeat("long", 1<<16)+`"}`)
 }
 
-// TestParseIsAsEncodingJSON: any line gives the same result as with encoding/json, even if another program wrote or
-// changed it, or if it is not a valid line.
+// TestParseIsAsEncodingJSON checks that Parse gives the same result as encoding/json for any line: one that another program has written or
+// changed, or one that is not valid.
 func TestParseIsAsEncodingJSON(t *testing.T) {
 	var p Parser
-	for range 2 { // with an empty Parser, and with one that remembers all texts
+	for range 2 { // the first time with an empty Parser, then with a Parser that remembers all texts
 		for _, line := range linesForParse(t) {
 			compare(t, &p, []byte(line))
 		}
@@ -80,7 +80,7 @@ func compare(t *testing.T, p *Parser, line []byte) {
 	}
 }
 
-// TestShort: fields that Short skips are still validated, and all other fields are read as usual.
+// TestShort checks that a Parser with Short still validates the fields that it skips, and reads all other fields as usual.
 func TestShort(t *testing.T) {
 	p := Parser{Short: true}
 	leave := func(r *Record) {
@@ -141,7 +141,7 @@ func TestParseOfChangedLines(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(rt, "changes") {
 			at := rapid.IntRange(0, len(line)).Draw(rt, "at")
 			cut := min(len(line)-at, rapid.SampledFrom([]int{0, 0, 0, 1, 1, 2, 9, 30}).Draw(rt, "cut"))
-			if rapid.Bool().Draw(rt, "member") { // at the beginning of a member
+			if rapid.Bool().Draw(rt, "member") { // insert at the beginning of a JSON member
 				if n := bytes.IndexByte(line[at:], ','); n >= 0 {
 					at, cut = at+n, 0
 				}

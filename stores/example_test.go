@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/stores"
 )
 
-// Store a file with its hash, and read a part of it back.
+// Store a file together with its hash, and read a part of the file.
 func Example() {
 	dir, err := os.MkdirTemp("", "store")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/amble-crawler/amble/cluster/mem"
 )
 
-// A test of an engine opens a new job for each test of the suite. For an engine with real servers, it connects to a new job there, leaves
-// Virtual out, and sets how to restart the servers.
+// To test an engine, Run is called with a function that opens a new job for each test of the suite. With real servers, the function
+// connects to a new job there, leaves Virtual out, and tells the suite how to restart the servers.
 func Example() {
 	testEngine := func(t *testing.T) {
 		enginetest.Run(t, func(*testing.T) enginetest.Job {

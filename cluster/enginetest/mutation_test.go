@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/cluster/mem"
 )
 
-// buggy is an in-memory engine with one bug.
+// buggy is an in-memory engine into which a test puts one bug.
 type buggy struct {
 	cluster.Engine
 	bug string
@@ -273,7 +273,7 @@ func (c buggyClocks) StoreRobots(ctx context.Context, name string, file []byte, 
 	return c.ClockStore.StoreRobots(ctx, name, file, life)
 }
 
-// TestSuiteNoticesEachBug gives the in-memory engine one bug after another. The named tests must fail.
+// TestSuiteNoticesEachBug runs the suite once for each bug of the in-memory engine. The tests named with the bug must fail.
 func TestSuiteNoticesEachBug(t *testing.T) {
 	for bug, noticed := range map[string][]string{
 		"":                                       nil,
@@ -329,7 +329,7 @@ func TestSuiteNoticesEachBug(t *testing.T) {
 					if r := runOn(t, bug, check); r.failed != must {
 						t.Errorf("failed %t, want %t: %v", r.failed, must, r.said)
 					}
-					time.Sleep(time.Minute) // let pending work end
+					time.Sleep(time.Minute) // let pending goroutines end
 				})
 			})
 		})
@@ -359,7 +359,7 @@ func runOn(t *testing.T, bug string, check func(*kit)) *recorder {
 	return r
 }
 
-// recorder is a tb that only records how a test ends.
+// recorder is a tb that only records whether a test fails, and with which messages.
 type recorder struct {
 	mu     sync.Mutex
 	failed bool

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/cluster/mem"
 )
 
-// Two nodes append to the journal of a shard. The one that does not know the other's record is refused.
+// Two nodes append to the journal of a shard. The node that does not know the record of the other one is refused.
 func Example() {
 	ctx := context.Background()
 	server := mem.New()

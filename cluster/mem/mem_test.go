@@ -28,7 +28,7 @@ func job(s *Server) enginetest.Job {
 	}
 }
 
-// TestEngineConformsWithFaults checks that the clauses hold with stale reads and slow answers.
+// TestEngineConformsWithFaults runs the conformance suite on connections with slow answers.
 func TestEngineConformsWithFaults(t *testing.T) {
 	enginetest.Run(t, func(*testing.T) enginetest.Job {
 		j := job(New())

@@ -10,8 +10,8 @@ import (
 	"github.com/amble-crawler/amble/cluster/natsserver"
 )
 
-// A server in this process, and the clocks that all crawls on it share. In production the servers run separately, and Config.URLs names
-// them.
+// Start a server in this process, and open the host clocks that all crawls on the server share. In production the servers run separately,
+// and Config.URLs names them.
 func Example() {
 	dir, err := os.MkdirTemp("", "engine")
 	if err != nil {

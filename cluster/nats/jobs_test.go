@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// The name of a job may look like that of another job's stream.
+// List and Delete tell jobs apart even if the name of one job looks like that of another job's stream.
 func TestJobsAreListedAndDeleted(t *testing.T) {
 	s := start(t, 1)
 	config := func(job string) Config { return Config{URLs: s.urls(), Job: job, Shards: 16, Replicas: 1} }
@@ -67,7 +67,7 @@ func TestJobsAreListedAndDeleted(t *testing.T) {
 	if got := list(); got != "shops_CTL stopped, shops_LOG_0 , " {
 		t.Errorf("jobs: %s", got)
 	}
-	if err := e.js.DeleteStream(t.Context(), "AMBLE_shops_CTL_CTL"); err != nil { // like a Delete that was interrupted
+	if err := e.js.DeleteStream(t.Context(), "AMBLE_shops_CTL_CTL"); err != nil { // as if a Delete had been interrupted
 		t.Fatal(err)
 	}
 	if got := list(); got != "shops_CTL cut off, shops_LOG_0 , " {
@@ -81,7 +81,7 @@ func TestJobsAreListedAndDeleted(t *testing.T) {
 	left(t, e.js)
 }
 
-// left checks that no stream of a job is left.
+// left checks that no stream of the tested jobs is left.
 func left(t *testing.T, js jetstream.JetStream) {
 	t.Helper()
 	names := js.StreamNames(t.Context())

@@ -23,7 +23,7 @@ import (
 	"github.com/amble-crawler/amble/internal/long"
 )
 
-// servers are nats-servers in this process.
+// servers represents nats-servers that run in this process.
 type servers struct {
 	all  []*server.Server
 	opts []*server.Options
@@ -96,7 +96,7 @@ func (s *servers) urls() string {
 	return strings.Join(all, ",")
 }
 
-// ownHost returns a loopback address for one test, so that nobody else takes a port while a server is not running. Only Linux has several.
+// ownHost returns a loopback address for one test, so that no other test takes a stopped server's port. Only Linux has several.
 func ownHost() string {
 	if runtime.GOOS != "linux" {
 		return "127.0.0.1"
@@ -128,7 +128,7 @@ func create(t *testing.T, c Config) {
 	})
 }
 
-// remove deletes the streams of a job: a server that starts again has to elect a leader for each.
+// remove deletes the streams of a job. Otherwise, servers that start again would have to elect a leader for each of these streams.
 func remove(t *testing.T, c Config) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
@@ -188,7 +188,7 @@ func TestEngineConforms(t *testing.T) {
 					s.run(t)
 				}
 				if n > 1 && !long.Full() {
-					restart = nil // electing leaders takes them ten seconds
+					restart = nil // after a restart, three servers need ten seconds to elect leaders
 				}
 				return enginetest.Job{
 					Connect: func(t *testing.T) cluster.Engine { return connect(t, c) },
@@ -217,8 +217,8 @@ func TestEngineConforms(t *testing.T) {
 	}
 }
 
-// TestUnmarkedEraIsWaitedFor checks that if a process has counted the first era but not marked it yet, another one does not consider the
-// clocks lost: all crawls would then pause.
+// TestUnmarkedEraIsWaitedFor: a new era begins when the servers have lost the host clocks. If a process has counted the first era but not
+// yet marked it, another process must wait: otherwise it would consider the clocks lost, and all crawls would pause.
 func TestUnmarkedEraIsWaitedFor(t *testing.T) {
 	s := start(t, 1)
 	e, err := dial(Config{URLs: s.urls(), Job: "j", Shards: 1})
@@ -244,7 +244,7 @@ func TestUnmarkedEraIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestRestartedServersBeginAnEra checks that servers that were all restarted have lost the clocks, and report that.
+// TestRestartedServersBeginAnEra checks that servers that were all restarted report that they have lost the host clocks.
 func TestRestartedServersBeginAnEra(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1)
@@ -278,7 +278,7 @@ func TestRestartedServersBeginAnEra(t *testing.T) {
 	}
 }
 
-// Reading leaves nothing on the servers, whether it was completed or not: they would have to store it, and to restore it when they start.
+// A read, complete or not, leaves nothing on the servers. They would have to store leftovers, and restore them at the next start.
 func TestReadingLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1)
@@ -318,8 +318,8 @@ func TestReadingLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestServersThatBegin checks that a job can be created while a server still waits for the others: it answers nothing before they have
-// elected a leader.
+// TestServersThatBegin checks that a job can be created while a server still waits for the other servers. Before the servers have elected a
+// leader, that server answers nothing.
 func TestServersThatBegin(t *testing.T) {
 	all := options(t, 3)
 	first, others := &servers{opts: all[:1]}, &servers{opts: all[1:]}
@@ -344,7 +344,7 @@ func TestServersThatBegin(t *testing.T) {
 	}
 }
 
-// TestServerThatIsMissing checks that a job can be created although one of the servers, which are as many as its replicas, starts later.
+// TestServerThatIsMissing checks that a job that needs a replica on every server can be created although one server starts later.
 func TestServerThatIsMissing(t *testing.T) {
 	t.Parallel()
 	s := start(t, 3)
@@ -374,12 +374,12 @@ func TestServerThatIsMissing(t *testing.T) {
 	}
 }
 
-// TestCreationIsAskedForAgain checks that creating a stream is repeated only if servers without a leader have not answered, and not for
-// ever.
+// TestCreationIsAskedForAgain checks that the creation of a stream is repeated if the servers do not answer, have no leader or are too few,
+// but not after other errors, and that attempts without an answer end after the time limit.
 func TestCreationIsAskedForAgain(t *testing.T) {
 	for _, c := range []struct {
 		says string
-		err  error // the first answer; nil: none
+		err  error // first answer of the servers; nil: no answer
 		want int   // number of requests to the servers
 	}{
 		{"nothing", nil, 2},
@@ -444,7 +444,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestRobotsFilesAreBounded checks that the servers drop the oldest files when these have too many bytes.
+// TestRobotsFilesAreBounded checks that the servers drop the oldest robots.txt files when all files together exceed the limit of bytes.
 func TestRobotsFilesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1)

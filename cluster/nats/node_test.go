@@ -23,8 +23,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// TestNodesOnJetStream runs three nodes that share a crawl through a server; one leaves, another is cut off. The job ends by itself, and
-// the outputs have each page.
+// TestNodesOnJetStream runs three nodes that share a crawl through a server. One node stops, and another one is cut off from the server.
+// The job ends by itself, and the outputs have each page.
 func TestNodesOnJetStream(t *testing.T) {
 	if testing.Short() || !long.Full() {
 		t.Skip("takes real time; the command's tests do much of it with processes, always")
@@ -59,7 +59,7 @@ func TestNodesOnJetStream(t *testing.T) {
 			time.AfterFunc(2*time.Second, cancel)
 		}
 		if i == 2 {
-			time.AfterFunc(3*time.Second, e.Close) // it can no longer write or ask
+			time.AfterFunc(3*time.Second, e.Close) // from now on the node can neither write nor ask
 			time.AfterFunc(3*time.Second+2*cluster.MinTTL, cancel)
 		}
 	}
@@ -78,8 +78,8 @@ func TestNodesOnJetStream(t *testing.T) {
 	t.Logf("%d pages, %d requests", len(pages), len(w.Requests()))
 }
 
-// TestJobsOnJetStreamTakeTurns runs two jobs on one engine, and a separate crawl that joins it, on the same hosts. The servers see one
-// polite crawler, which requests each robots.txt once, or again only if the engine answered too slowly.
+// TestJobsOnJetStreamTakeTurns runs two jobs on one engine, and a separate crawl that uses the same engine, on the same hosts. The hosts
+// see one polite crawler. It requests each robots.txt once; a second request is allowed only if the engine answered too slowly.
 func TestJobsOnJetStreamTakeTurns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes real time")
@@ -144,7 +144,7 @@ func TestJobsOnJetStreamTakeTurns(t *testing.T) {
 	}
 }
 
-// observed is an engine that counts late calls of its clocks.
+// observed is an engine that counts late calls about host clocks.
 type observed struct {
 	*Engine
 	clocks cluster.ClockStore
@@ -153,7 +153,7 @@ type observed struct {
 // Clocks implements cluster.Engine.
 func (e observed) Clocks() cluster.ClockStore { return e.clocks }
 
-// observedClocks counts the calls that were not answered in time.
+// observedClocks counts the calls about host clocks that were not answered in time.
 type observedClocks struct {
 	cluster.ClockStore
 	late *atomic.Int64
@@ -237,7 +237,7 @@ func crawl(w *crawltest.Web, delay time.Duration) func(ctx context.Context, sh *
 	}
 }
 
-// visited counts the lines of all outputs, including those that were not committed.
+// visited counts how often each URL is in the outputs of all nodes, including lines that were not committed.
 func visited(t *testing.T, dir string) map[string]int {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*", "visits.jsonl"))

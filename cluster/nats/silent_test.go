@@ -13,17 +13,17 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// A connection that breaks without any signal is given up for another server.
+// If a connection breaks without any signal, the client gives it up and connects to another server.
 func TestSilentConnectionIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1)
 	c := Config{URLs: s.urls(), Job: "job", Shards: 2, Replicas: 1}
 	create(t, c)
 	first, cut := silenced(t, strings.TrimPrefix(s.urls(), "nats://"))
-	c.URLs, c.ping = "nats://"+first+","+s.urls(), 500*time.Millisecond // a server that is busy for less than three pings is kept
+	c.URLs, c.ping = "nats://"+first+","+s.urls(), 500*time.Millisecond // the client keeps a server that is busy for less than three pings
 	c.Options = []nats.Option{nats.DontRandomize()}
 	e := connect(t, c)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends the test if it fails
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends the test if no record is ever stored
 	defer cancel()
 	answered := func(shard int, nonce cluster.Nonce) {
 		t.Helper()
@@ -43,7 +43,7 @@ func TestSilentConnectionIsGivenUp(t *testing.T) {
 	answered(1, cluster.Nonce{2})
 }
 
-// silenced forwards connections to a server until cut is called: after that nothing arrives any more.
+// silenced forwards connections to a server. After cut has been called, nothing arrives in either direction.
 func silenced(t *testing.T, server string) (addr string, cut func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

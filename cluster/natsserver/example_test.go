@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/cluster/natsserver"
 )
 
-// A server of the engine in this process, on a free loopback port. It stores everything in a directory, where the next server finds it.
+// Start an engine's server in this process, on a free loopback port. It stores everything in a directory; a later server continues there.
 func Example() {
 	dir, err := os.MkdirTemp("", "engine")
 	if err != nil {

@@ -28,8 +28,8 @@ func seedFile(t *testing.T, text string) string {
 	return path
 }
 
-// TestAdd adds pages that nothing links to and pages that the job knows, twice, while nodes join and are cut off. Each page is fetched
-// once.
+// TestAdd adds pages that no page links to, and pages that the job knows already. It adds the same file twice, while one node joins and
+// another one is cut off. Each page is fetched once.
 func TestAdd(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w)
@@ -56,7 +56,7 @@ func TestAdd(t *testing.T) {
 		if res, err := x.Add(t.Context(), path, nil); err != nil || res != (Added{Order: 1, Seeds: 24, Known: 24}) {
 			t.Errorf("again: %+v, %v", res, err)
 		}
-		other := seedFile(t, "http://h0.test/0\n"+text.String()) // no new seeds
+		other := seedFile(t, "http://h0.test/0\n"+text.String()) // another file, but without new seeds
 		if res, err := x.Add(t.Context(), other, nil); err != nil || res != (Added{Order: 2, Seeds: 25}) {
 			t.Errorf("as another file: %+v, %v", res, err)
 		}
@@ -77,7 +77,7 @@ func TestAdd(t *testing.T) {
 	})
 }
 
-// Lines that are not seeds for the job are named, and then no line is added.
+// If a line of the file is no seed for the job, the error names the line, and no line is added.
 func TestAddNamesBadLines(t *testing.T) {
 	for _, c := range []struct{ contact, text, lines string }{
 		{contact, "https://site.example/b\nftp://site.example/\n#\n\nhttps://me:secret@site.example/\nsite.example\n", "2 5 6"},
@@ -87,7 +87,7 @@ func TestAddNamesBadLines(t *testing.T) {
 		{contact, "\x1f\x8b\x08\x00\n", "1"},
 		{contact, "# nothing\n\n", "none"},
 		{"", "http://127.0.0.1:8080/x\n", ""},
-		{"", "https://site.example/x\n", "1"}, // without a contact
+		{"", "https://site.example/x\n", "1"}, // a job without a contact
 	} {
 		e := mem.New().Connect()
 		seed := "https://site.example/"
@@ -133,7 +133,7 @@ func TestAddNamesBadLines(t *testing.T) {
 	}
 }
 
-// A call that was interrupted continues where it stopped.
+// If a call of Add is interrupted, the next call continues where the first one stopped.
 func TestAddContinues(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w)

@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A node reads no variable or file that its operator has not allowed: it refuses the job before it owns a shard, and its status says why.
+// A node may read only variables and files that its operator has allowed: otherwise it refuses the job early, and its status says why.
 func TestNodeReadsOnlyAllowedFilesAndVariables(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -32,7 +32,7 @@ func TestNodeReadsOnlyAllowedFilesAndVariables(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings job.Settings
 		hosts    bool
-		want     string // refusal
+		want     string // text of the refusal
 	}{
 		"variable": {job.Settings{{Name: "header", Values: []string{"X-A: env:AMBLE_TEST_SECRET"}}}, false, "the environment variable AMBLE_TEST_SECRET (header X-A)"},
 		"file":     {job.Settings{{Name: "header", Values: []string{"X-A: @" + secret}}}, false, "the file " + secret + " (header X-A)"},
@@ -76,8 +76,8 @@ func TestNodeReadsOnlyAllowedFilesAndVariables(t *testing.T) {
 	}
 }
 
-// An attacker who can write the job's register cannot make nodes read a file by an override of robots.txt, which a job created by the
-// command has as text.
+// If an attacker can write to the job's register, nodes still read no file that an override of robots.txt names. The amble command stores
+// the text of overrides in the job, not the names of files.
 func TestNodeReadsNoFileOfOverride(t *testing.T) {
 	e := mem.New().Connect()
 	secret := filepath.Join(t.TempDir(), "secret")

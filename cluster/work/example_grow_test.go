@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A job that becomes larger than expected gets twice as many shards. Its nodes end after the order to drain, and are started again after
-// the order to resume.
+// A job that becomes larger than expected gets twice as many shards. Its nodes end after the order to drain the job. After the order to
+// resume, they must be started again.
 func ExampleOperator_Grow() {
 	ctx := context.Background()
 	engine := mem.New().Connect()

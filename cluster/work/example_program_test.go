@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A job whose pages a program handles. Each node runs that program; a node without it refuses the job. For an engine with servers, use
-// package nats.
+// A program handles the pages of this job. Each node runs the program; a node without the program refuses the job. For an engine with
+// servers, use package nats.
 func ExampleNode() {
 	program := func(c *job.Config) {
 		c.Crawl.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {

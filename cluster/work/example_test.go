@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A job is created once, and each node loads its settings and seeds.
+// A job is created once. Each node then loads the job's settings and seeds from the engine.
 func Example() {
 	ctx := context.Background()
 	engine := mem.New().Connect()

@@ -10,8 +10,8 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// TestGrow doubles the shards of a job that is half crawled; other nodes crawl the rest. The collected job has each page once, and verify
-// finds nothing wrong: pauses hold across the doubling.
+// TestGrow doubles the shards of a job that is half crawled. Other nodes crawl the rest. The collected job has each page once, and verify
+// finds no violation, so no pause was cut short by the doubling.
 func TestGrow(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLabOf(t, w, mem.New(), 2, []string{"http://h0.test/0"}, limit("max-pages", "1000"))
@@ -45,13 +45,13 @@ func TestGrow(t *testing.T) {
 	})
 }
 
-// grow stops the nodes, doubles the shards, and resumes the job. It returns the stopped nodes, in whose directories others may begin.
+// grow stops the nodes, doubles the shards, and resumes the job. It returns the stopped nodes, whose directories new nodes may use.
 func (l *lab) grow(x *Operator, shards int) (ended []*labNode) {
 	l.t.Helper()
 	if _, err := x.Order(l.t.Context(), "drain"); err != nil {
 		l.t.Fatal(err)
 	}
-	if err := x.Grow(l.t.Context(), shards, nil); err != nil { // Grow waits for the nodes
+	if err := x.Grow(l.t.Context(), shards, nil); err != nil { // Grow waits until the nodes have ended
 		l.t.Fatal(err)
 	}
 	l.wait()

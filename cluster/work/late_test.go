@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// TestLateCommitsAreCollectedAgain checks that a job that was collected while its nodes were ending does not count as collected if they
-// have committed since.
+// TestLateCommitsAreCollectedAgain checks that if a job was collected while its nodes were ending, and nodes have committed pages since,
+// the job does not count as collected.
 func TestLateCommitsAreCollectedAgain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w)

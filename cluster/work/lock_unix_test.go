@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/internal/filelock"
 )
 
-// A second process in a node's directory is refused. The next one knows that the previous one has ended, unless the directory is a copy or
-// the machine was restarted.
+// A second process in a node's directory is refused while the first one runs. A later process knows that the previous process has ended,
+// unless the directory is a copy or the machine was restarted.
 func TestNodeDirectoryIsLocked(t *testing.T) {
 	dir := t.TempDir()
 	first, err := lockDir(dir, "p1")

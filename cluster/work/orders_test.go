@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// TestOrders pauses a job, leaves a host out and slows another one down while nodes are cut off and join. The servers count requests; the
-// collected job has every order, and verify judges by them.
+// TestOrders pauses a job, leaves one host out and slows another host down, while a node is cut off and a new one joins. The test checks
+// the requests at the servers. The collected job has every order, and verify takes the orders into account.
 func TestOrders(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w)
@@ -40,7 +40,7 @@ func TestOrders(t *testing.T) {
 		if text := Summarize(&s, time.Now()).Text("shops"); err != nil || !strings.Contains(text, "shops: 4 shards, paused") || !strings.Contains(text, "slower h2.test 7s, by me\n") || strings.Contains(text, "not obeyed") {
 			t.Errorf("%v: %s", err, text)
 		}
-		a.conn.Cut(true) // its shards are taken over while the job is paused
+		a.conn.Cut(true) // other nodes take over a's shards while the job is paused
 		time.Sleep(30 * time.Second)
 		l.begin("c")
 		time.Sleep(30 * time.Second)
@@ -91,7 +91,7 @@ func TestOrders(t *testing.T) {
 	})
 }
 
-// Wrong orders are refused and not recorded.
+// Wrong orders are refused, and no order is recorded.
 func TestOrdersThatAreWrong(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w, limit("max-pages", "17"), limit("rate", "5"))
@@ -110,7 +110,7 @@ func TestOrdersThatAreWrong(t *testing.T) {
 			{"opt-out", "h1.test http://h2.test", `"http://h2.test" is not a host`, ErrOrder},
 			{"opt-out", "", "names no host", ErrOrder},
 			{"slower", "h2.test 100ms", "", politeness.ErrShorter},
-			{"slower", "h1.test 4s", "", politeness.ErrShorter}, // less than in the order before
+			{"slower", "h1.test 4s", "", politeness.ErrShorter}, // less than in the previous order
 			{"slower", "h2.test soon", `"soon" is no delay`, ErrOrder},
 			{"slower", "h2.test -5s", "is no delay", ErrOrder},
 			{"set", "rate", "not KEY=VALUE", ErrOrder},
@@ -131,8 +131,8 @@ func TestOrdersThatAreWrong(t *testing.T) {
 	})
 }
 
-// TestOrdersOfRateAndOptOut orders a lower rate, leaves out a list of hosts and slows another host down. The servers count: once all nodes
-// obey, no requests are faster than ordered, and none go to a host on the list, whoever takes over the shards.
+// TestOrdersOfRateAndOptOut orders a lower rate, opts a list of hosts out and slows another host down. The requests at the servers are
+// checked from the time when all nodes obey: the rate is kept, and hosts on the list get no requests, whichever node takes over a shard.
 func TestOrdersOfRateAndOptOut(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w, limit("rate", "4"))
@@ -145,7 +145,7 @@ func TestOrdersOfRateAndOptOut(t *testing.T) {
 				t.Errorf("%v: %v", o, err)
 			}
 		}
-		time.Sleep(5 * time.Second) // a twelfth of the lease, and requests in flight
+		time.Sleep(5 * time.Second) // nodes look for orders every twelfth of the lease, and requests may be in flight
 		obeyed := time.Now()
 		time.Sleep(5 * time.Second)
 		a.conn.Cut(true)
@@ -164,7 +164,7 @@ func TestOrdersOfRateAndOptOut(t *testing.T) {
 				if host == "h3.test" {
 					t.Errorf("%s, which is left out", r.URL)
 				}
-				// A process may use its tokens of a quarter of a second, one here, within a second.
+				// A process may use its rate tokens of a quarter of a second, here one token, within a second.
 				if most := 2 + int(0.5*r.Start.Sub(began).Seconds()); n > most {
 					t.Errorf("%d requests in %v", n, r.Start.Sub(began))
 				}

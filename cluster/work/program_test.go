@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// A job with a Handler is worked on by nodes that set one, and it sees each page of their shards.
+// A job with a Handler is crawled by nodes that set this Handler. It sees each page of the shards that its node owns.
 func TestProgramHandlesPages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var mu sync.Mutex
@@ -44,13 +44,13 @@ func TestProgramHandlesPages(t *testing.T) {
 	})
 }
 
-// A node without the job's program refuses the job before it owns a shard, and its status says why.
+// A node without the job's program refuses the job before it owns a shard, and the node's status says why.
 func TestNodeNeedsTheProgram(t *testing.T) {
 	handler := crawler.HandlerFunc(func(context.Context, *crawler.Visit) error { return nil })
 	items := []job.Items{job.ItemsLines()}
 	for name, c := range map[string]struct {
 		program func(*job.Config)
-		want    string // "" if the node works on the job
+		want    string // text of the refusal; "" if the node works on the job
 	}{
 		"none":         {nil, "sets Handler, which no setting can say"},
 		"another":      {func(c *job.Config) { c.Crawl.Trace = &crawler.Trace{} }, "sets Handler"},
@@ -75,7 +75,7 @@ func TestNodeNeedsTheProgram(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			if c.want == "" {
-				cancel() // before the node takes a shard
+				cancel() // ends the node before it takes a shard
 			}
 			defer cancel()
 			n := &Node{Engine: e, Name: "n1", JobName: "shop", Dir: filepath.Join(t.TempDir(), "n1"), Program: c.program}
@@ -100,7 +100,7 @@ func TestNodeNeedsTheProgram(t *testing.T) {
 	}
 }
 
-// A job whose results would be in files of one process is refused when it is created.
+// A job that writes its results to files of a single process is refused when it is created.
 func TestItemsAreRefused(t *testing.T) {
 	var cfg job.Config
 	cfg.Crawl.Contact, cfg.Items = contact, []job.Items{job.ItemsLines()}

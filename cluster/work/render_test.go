@@ -21,8 +21,8 @@ import (
 // appHosts is the number of hosts whose pages are built by scripts.
 const appHosts, appPages = 4, 3
 
-// newApps makes hosts whose pages are empty without their scripts. All load a library from a host outside the crawl, some data that all
-// pages of a host share, and some data of their own.
+// newApps makes hosts whose pages are empty without their scripts. All pages load a library from a host outside the crawl, some data that
+// the pages of a host share, and some data that only one page uses.
 func newApps(t *testing.T, w *crawltest.Web, settings ...job.Setting) *lab {
 	t.Helper()
 	w.Site("cdn.test").Robots("User-agent: *\nDisallow: /no/\n")
@@ -47,7 +47,7 @@ func newApps(t *testing.T, w *crawltest.Web, settings ...job.Setting) *lab {
 	return newLabBy(t, w, mem.New(), 4, seeds[:1], func(c *job.Config) { c.Crawl.Renderer = fake }, append([]job.Setting{limit("render", "auto"), limit("max-time", "3h")}, settings...)...)
 }
 
-// checkApps checks that each page of the apps is there once, completely rendered, with what the library made of it.
+// checkApps checks that each page is in the collected job once, completely rendered, with the text made by the library.
 func (l *lab) checkApps() {
 	l.t.Helper()
 	res, _ := l.collect()
@@ -81,8 +81,8 @@ func (l *lab) checkApps() {
 	}
 }
 
-// atMost checks how often the sites received requests for pages and their resources: a resource that only one page uses is requested once
-// with that page.
+// atMost checks that the library and the shared data were requested at most shared times, and each page at most pages times. Data that only
+// one page uses may be requested once with each request for that page.
 func (l *lab) atMost(shared, pages int) {
 	l.t.Helper()
 	check := func(url string, most int) {
@@ -101,7 +101,7 @@ func (l *lab) atMost(shared, pages int) {
 	}
 }
 
-// TestNodeRenders checks that a node requests each resource once, like a single crawl, although the pages belong to several shards.
+// TestNodeRenders checks that a node requests each resource once, as a single crawl would, although the pages belong to several shards.
 func TestNodeRenders(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newApps(t, w)
@@ -112,8 +112,8 @@ func TestNodeRenders(t *testing.T) {
 	})
 }
 
-// TestKilledNodeRenders checks that each of several nodes requests a shareable resource once, also if it is restarted in its directory; a
-// resource that only one page uses is requested again with that page.
+// TestKilledNodeRenders checks that each of two nodes requests a shareable resource at most once, although one node is cut off for a while.
+// A resource that only one page uses is requested again with that page.
 func TestKilledNodeRenders(t *testing.T) {
 	for at := 3; at < 30; at += 6 {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestKilledNodeRenders(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				var owners [4]atomic.Int64 // pages of each shard
+				var owners [4]atomic.Int64 // number of owners of each shard
 				l.trace = func(e cluster.Event) {
 					if e.What == cluster.Taken {
 						owners[e.Shard].Add(1)
@@ -137,7 +137,7 @@ func TestKilledNodeRenders(t *testing.T) {
 				l.wait()
 				l.checkApps()
 				l.atMost(2, 3)
-				for h := range appHosts { // a page in progress when its shard moves is requested again by the next owner
+				for h := range appHosts { // if a page is in progress when its shard moves, the next owner requests the page again
 					host := fmt.Sprintf("a%d.test", h)
 					for p := range appPages {
 						url := fmt.Sprintf("http://%s/%d", host, p)
@@ -151,7 +151,7 @@ func TestKilledNodeRenders(t *testing.T) {
 	}
 }
 
-// TestStoppedNodeRendersAgain checks that a node that is restarted in its directory uses what it has.
+// TestStoppedNodeRendersAgain checks that a node restarted in its directory uses the stored resources and does not request them again.
 func TestStoppedNodeRendersAgain(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newApps(t, w)
@@ -172,7 +172,7 @@ func TestStoppedNodeRendersAgain(t *testing.T) {
 	})
 }
 
-// TestMaxResources checks that the limit applies to each shard, and that it defaults to 20 for each page that the job may fetch.
+// TestMaxResources: the limit of resources applies to each shard. By default it is 20 for each page that the job may fetch.
 func TestMaxResources(t *testing.T) {
 	if got := [3]crawler.Limit{maxResources(&crawler.Limits{Pages: 7}), maxResources(&crawler.Limits{Pages: crawler.Unlimited}), maxResources(&crawler.Limits{Pages: 7, Resources: 3})}; got != [3]crawler.Limit{140, 0, 3} {
 		t.Errorf("%v", got)
@@ -182,7 +182,7 @@ func TestMaxResources(t *testing.T) {
 		l.begin("a")
 		l.wait()
 		res, _ := l.collect()
-		if n := res.Report.Resources; n < 1 || n > 8 { // requests in flight when it is reached are completed
+		if n := res.Report.Resources; n < 1 || n > 8 { // requests in flight at the limit are completed
 			t.Errorf("4 shards have requested %d resources", n)
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// The owners of all shards report their sites and what was requested of them; a shard whose owner is cut off is left out.
+// The owners of all shards report their sites and requests. If an owner is cut off, its shards are missing from the view.
 func TestView(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w)
@@ -47,7 +47,7 @@ func TestView(t *testing.T) {
 	})
 }
 
-// host returns the number of a host's shard.
+// host returns the number of the shard of a host.
 func (l *lab) host(name string) int {
 	l.t.Helper()
 	j, err := Load(l.t.Context(), l.server.Connect())

@@ -16,11 +16,11 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// TestSince checks that a job visits the pages of an earlier crawl again, each once, whichever nodes own its shards, and also after these
-// were doubled. Only these pages are requested with a condition, and unchanged ones do not count towards the limit of pages.
+// TestSince checks that a job visits the pages of an earlier crawl again, each once, whichever nodes own the shards, even if the shards are
+// doubled. Only these pages are requested with a condition. Unchanged pages do not count towards the limit of pages.
 func TestSince(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
-		const known = 8 // pages of each host; the even ones have not changed
+		const known = 8 // known pages of each host; those with even numbers have not changed
 		var lines strings.Builder
 		for h := range 4 {
 			for p := range known {
@@ -80,7 +80,7 @@ func TestSince(t *testing.T) {
 	})
 }
 
-// TestPastIsDivided checks that each page of an earlier crawl is queued by the shard of its host, and by no other.
+// TestPastIsDivided checks that each page of an earlier crawl is queued only by the shard of the page's host.
 func TestPastIsDivided(t *testing.T) {
 	var lines strings.Builder
 	for h := range 50 {

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/cluster"
 )
 
-// TestStatusWhenOver checks that the status of a job whose nodes have ended says what to do with their directories, and not that none has
-// a page.
+// TestStatusWhenOver checks that the status of a job whose nodes have ended says that collecting needs their directories, and does not say
+// that no node has a page.
 func TestStatusWhenOver(t *testing.T) {
 	s := &cluster.Status{
 		End: cluster.EndDone, Nodes: []cluster.NodeStatus{{Name: "n1"}, {Name: "n\x1b2"}},

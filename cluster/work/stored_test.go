@@ -32,7 +32,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// copyTo copies the directory of a node into a store, as an operator would.
+// copyTo copies the directory of a node to a store.
 func copyTo(t *testing.T, url, dir string) {
 	t.Helper()
 	s, err := open.URL(url)
@@ -58,7 +58,7 @@ func copyTo(t *testing.T, url, dir string) {
 	}
 }
 
-// sameJob compares the jobs collected in two directories byte for byte, except for the manifest, which has times.
+// sameJob compares two directories of a collected job byte for byte, except for the manifest, which contains times.
 func sameJob(t *testing.T, one, two string) {
 	t.Helper()
 	read := func(dir string) map[string]string {
@@ -87,8 +87,8 @@ func sameJob(t *testing.T, one, two string) {
 	}
 }
 
-// TestCollectFromStores collects nodes' directories that were copied to a store, alone and together with a local one. The job equals the
-// one from all directories. What a store lacks is named, and no files are left behind.
+// TestCollectFromStores collects from copies of nodes' directories in a store, alone and together with a local directory. The result equals
+// that of collecting from all directories. Files missing from the store are named, and no files are left behind.
 func TestCollectFromStores(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w, limit("max-time", "3h"))
@@ -164,7 +164,7 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// bucket is an S3 server with the bucket "crawls", which a test can make unreachable.
+// bucket is an S3 server with the bucket "crawls". A test can intercept its requests.
 type bucket struct {
 	answer atomic.Pointer[func(http.ResponseWriter, *http.Request) (done bool)] // nil: requests are answered normally
 }
@@ -188,7 +188,7 @@ func serveBucket(t *testing.T) *bucket {
 	return b
 }
 
-// realLab makes a job whose pages are on a server of this machine, in real time.
+// realLab makes a job in real time. Its pages are on a server of this machine.
 func realLab(t *testing.T, pages int) *lab {
 	l := &lab{t: t, server: mem.New(), dir: t.TempDir(), program: func(*job.Config) {}}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -217,8 +217,8 @@ func realLab(t *testing.T, pages int) *lab {
 	return l
 }
 
-// TestCollectFromS3 collects from a bucket of an S3 server that breaks off every seventh request, which then succeeds: if requests were
-// concurrent, one could be the seventh at each of its tries, and collecting would fail.
+// TestCollectFromS3 collects from a bucket of an S3 server that breaks off every seventh request. A repeated request always succeeds:
+// otherwise, with concurrent requests, one of them could be the seventh at each attempt, and collecting would fail.
 func TestCollectFromS3(t *testing.T) {
 	b := serveBucket(t)
 	l := realLab(t, 30)
@@ -256,8 +256,8 @@ func TestCollectFromS3(t *testing.T) {
 	}
 }
 
-// awaitHalfStored waits until a store has something of one of the nodes, but lacks something that this node has committed. It returns the
-// name of the node.
+// awaitHalfStored waits until the store has files of one of the nodes, but not all that the node has committed. It returns the name of this
+// node.
 func (l *lab) awaitHalfStored(c *Collecting, nodes ...string) string {
 	l.t.Helper()
 	for range 60 {
@@ -279,8 +279,8 @@ func (l *lab) awaitHalfStored(c *Collecting, nodes ...string) string {
 	return ""
 }
 
-// TestNodesStore has nodes store finished files while they crawl. The machine of one is lost, with its disk: what it had stored is
-// collected, nothing else is missing, and verify finds nothing wrong. For a job without losses the store alone has everything.
+// TestNodesStore: nodes store finished files while they crawl. In one case, the machine of a node is lost with its disk. What this node had
+// stored is collected, only its other files are missing, and verify finds no violation. In the other case, the store alone has everything.
 func TestNodesStore(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		t.Run(fmt.Sprint("lost=", lost), func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestNodesStore(t *testing.T) {
 				if lost {
 					lostNode = l.awaitHalfStored(c, "a", "b")
 					nodes[lostNode].conn.Cut(true)
-					synctest.Wait() // a file may be on its way to the store
+					synctest.Wait() // the node may be storing a file
 					if err := os.CopyFS(had, os.DirFS(filepath.Join(bucket, lostNode))); err != nil {
 						t.Fatal(err)
 					}
@@ -341,8 +341,8 @@ func TestNodesStore(t *testing.T) {
 	}
 }
 
-// TestUnreachableStore checks that a node works while its store is unreachable, and reports that it could not store its files; the next
-// process in its directory stores them.
+// TestUnreachableStore checks that a node crawls while its store is unreachable, and reports that it could not store its files. The next
+// process in the node's directory stores them.
 func TestUnreachableStore(t *testing.T) {
 	b := serveBucket(t)
 	l := realLab(t, 20)
@@ -386,7 +386,7 @@ func TestUnreachableStore(t *testing.T) {
 	}
 }
 
-// TestStoreRefuses checks that a node whose store refuses ends before it requests anything.
+// TestStoreRefuses checks that a node whose store refuses access ends before it requests anything.
 func TestStoreRefuses(t *testing.T) {
 	b := serveBucket(t)
 	l := realLab(t, 5)

@@ -36,13 +36,13 @@ type lab struct {
 	dir    string
 	pages  map[string]bool
 	nodes  []*labNode
-	trace  func(cluster.Event) // for nodes that begin; nil: none
+	trace  func(cluster.Event) // Trace of nodes that begin; nil: none
 	store  string              // Store of nodes that begin
-	renew  time.Duration       // time after which they give a shard back; 0: the default
+	renew  time.Duration       // time after which nodes give a shard back; 0: the default
 	allow  Allowed             // Allowed of nodes that begin
-	// requests counts requests to a site of this machine.
+	// requests counts the requests to a server of this machine.
 	requests atomic.Int64
-	// program sets what no setting can express, in the job and in its nodes.
+	// program changes settings of the job and of its nodes that only a program can make.
 	program func(*job.Config)
 }
 
@@ -54,7 +54,7 @@ type labNode struct {
 	ended chan error
 }
 
-// newLab makes hosts whose pages link to each other, two of them at one address, and a job.
+// newLab makes hosts whose pages link to each other, two of the hosts at one address, and a job that crawls them.
 func newLab(t *testing.T, w *crawltest.Web, settings ...job.Setting) *lab {
 	t.Helper()
 	return newLabOn(t, w, mem.New(), settings...)
@@ -70,7 +70,7 @@ func newLabOf(t *testing.T, w *crawltest.Web, server *mem.Server, shards int, se
 	return newLabBy(t, w, server, shards, seeds, func(*job.Config) {}, settings...)
 }
 
-// newLabBy is newLabOf for a job with what no setting can express.
+// newLabBy is like newLabOf, for a job with settings that only a program can make.
 func newLabBy(t *testing.T, w *crawltest.Web, server *mem.Server, shards int, seeds []string, program func(*job.Config), settings ...job.Setting) *lab {
 	t.Helper()
 	l := &lab{t: t, w: w, server: server, program: program, dir: t.TempDir(), pages: map[string]bool{}}
@@ -155,7 +155,7 @@ func (l *lab) wait() {
 	}
 }
 
-// collect collects the job, and verifies it.
+// collect collects the job and verifies it. It returns the collected job, and the number of visits of each URL.
 func (l *lab) collect() (*Collected, map[string]int) {
 	l.t.Helper()
 	var dirs []string
@@ -207,8 +207,8 @@ func total(seen map[string]int) (n int) {
 	return n
 }
 
-// TestNodes has nodes work on a job in virtual time while one is cut off, another is stopped, and a third joins. The collected job has
-// each page once, and verify finds nothing wrong, whichever node made a request.
+// TestNodes lets nodes work on a job in virtual time, while one of them is cut off, another one is stopped, and a third one joins. The
+// collected job has each page once, and verify finds no violation, whichever node made a request.
 func TestNodes(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestPages checks that the limit of pages is exact, whichever nodes fetch them.
+// TestPages checks that a job fetches exactly as many pages as its limit allows, whichever nodes fetch them.
 func TestPages(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w, limit("max-pages", "17"))
@@ -255,7 +255,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// TestBestFirst checks that with few pages, a shard serves the host with the best URLs and leaves the others for later.
+// TestBestFirst checks that with a low limit of pages, a shard serves the host with the best URLs and leaves those of others for later.
 func TestBestFirst(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var seeds []string
@@ -278,8 +278,8 @@ func TestBestFirst(t *testing.T) {
 	})
 }
 
-// TestMissing checks that missing files are named with their node and visits, and that nothing is made without them unless that is
-// requested. A directory of another node is refused.
+// TestMissing checks that the error for missing files names their node and visits, and that nothing is collected without these files unless
+// Partial is set. A directory of another node is refused.
 func TestMissing(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w, limit("max-pages", "10"))
@@ -329,7 +329,7 @@ func TestMissing(t *testing.T) {
 	})
 }
 
-// TestFullDisk checks that a node whose disk is full reports it and gives all shards back, and that the others continue.
+// TestFullDisk checks that a node whose disk is full reports this and gives all shards back, and that the other nodes continue.
 func TestFullDisk(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w, limit("max-time", "3h"))
@@ -348,7 +348,7 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestDamagedInboxMessageIsSkipped checks that an unreadable message of an inbox costs its links but no shard. It is counted and named.
+// TestDamagedInboxMessageIsSkipped checks that an unreadable message in an inbox costs only its links, and that it is counted and named.
 func TestDamagedInboxMessageIsSkipped(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w, limit("max-time", "3h"))
@@ -389,8 +389,8 @@ func TestDamagedInboxMessageIsSkipped(t *testing.T) {
 	})
 }
 
-// TestAnswerThatNobodyStored checks that verify counts separately a Retry-After that a node received when it could no longer store
-// anything, and then lost its shards: the next owner could not know it.
+// TestAnswerThatNobodyStored checks that verify counts some early requests separately: if a node receives a Retry-After, cannot store it
+// any more and then loses its shards, the next owner could not know it.
 func TestAnswerThatNobodyStored(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		l := newLab(t, w, limit("max-time", "3h"))
@@ -428,8 +428,8 @@ func TestAnswerThatNobodyStored(t *testing.T) {
 	})
 }
 
-// TestJobsOnAnEngineVerifyTogether: two jobs crawl the same hosts on one engine, with different delays. Verify finds nothing wrong in both
-// collected jobs together, and the requests of each name the other.
+// TestJobsOnAnEngineVerifyTogether: two jobs on one engine crawl the same hosts with different delays. Verify finds no violation in the two
+// collected jobs together, and requests of each job name the other job.
 func TestJobsOnAnEngineVerifyTogether(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		server := mem.New()

@@ -20,15 +20,15 @@ import (
 	"time"
 )
 
-// secretOf is part of every value that must not appear in any output.
+// secretOf is part of every secret value. It must appear in no output.
 const secretOf = "t0psecret"
 
-// members is a site whose pages need a token, and a cookie that changes with each page.
+// members is a site whose pages need a token and the cookie that was set by the previous page.
 type members struct {
 	*httptest.Server
 	mu      sync.Mutex
-	seen    []string // page, token and cookies of each request
-	hold    int      // the page that is not answered the first time
+	seen    []string // page number, token and cookies of each request
+	hold    int      // number of the page that is not answered the first time
 	reached chan struct{}
 	once    sync.Once
 }
@@ -60,8 +60,8 @@ func newMembers(t *testing.T, pages, hold int) *members {
 	return m
 }
 
-// TestAccessSurvivesAKill kills a crawl whose pages need a header field and the cookie of the previous page, and resumes it. No value
-// appears in any output or file except the file for cookies, which only its owner can read.
+// TestAccessSurvivesAKill kills a crawl whose pages need a header field and the cookie of the previous page, and resumes the crawl. The
+// secret values appear in no output, and in no file except cookies.json, which only the file's owner can read.
 func TestAccessSurvivesAKill(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -86,7 +86,7 @@ func TestAccessSurvivesAKill(t *testing.T) {
 	}
 	<-m.reached
 	kept := base64.StdEncoding.EncodeToString([]byte(secretOf + strconv.Itoa(hold-1)))
-	for giveUp := time.Now().Add(time.Minute); time.Now().Before(giveUp); { // until the cookie of the last answer is committed
+	for giveUp := time.Now().Add(time.Minute); time.Now().Before(giveUp); { // until the last received cookie is committed
 		if b, _ := os.ReadFile(filepath.Join(dir, "cookies.json")); bytes.Contains(b, []byte(kept)) {
 			break
 		}
@@ -95,7 +95,7 @@ func TestAccessSurvivesAKill(t *testing.T) {
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = first.Wait() // killed
+	_ = first.Wait() // returns an error, because the process was killed
 	for _, args := range [][]string{
 		{"resume", "-v", dir}, {"report", dir}, {"report", "--json", dir}, {"verify", "--json", dir}, {"explain", dir, m.URL + "/3"},
 		{"explain", "--json", dir, m.URL + "/3"}, {"crawl", "--print-config", "-H", "X-Token: " + secretOf},
@@ -114,7 +114,7 @@ func TestAccessSurvivesAKill(t *testing.T) {
 	noSecretIn(t, dir)
 }
 
-// check compares the requests with the expected ones: each page once, and the page at hold twice.
+// check compares the received requests with the expected ones: one for each page, and two for the page hold.
 func (m *members) check(t *testing.T, pages, hold int) {
 	t.Helper()
 	m.mu.Lock()
@@ -135,7 +135,7 @@ func (m *members) check(t *testing.T, pages, hold int) {
 	}
 }
 
-// noSecretIn looks for the secret in all files of a job, and checks who may read the files that have it.
+// noSecretIn checks that no file of a job contains the secret, except cookies.json, and that only the owner can read cookies.json.
 func noSecretIn(t *testing.T, dir string) {
 	t.Helper()
 	archived := false

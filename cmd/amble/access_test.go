@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Every command that makes requests sends what a crawl sends: header fields, cookies and languages, from flags and from entries of a job
-// file, to the same sites and with every request.
+// All commands that make requests send the same header fields, cookies and languages as a crawl, to the same sites and with every request,
+// whether they come from flags or from entries of a job file.
 func TestCommandsSendHeaderFieldsAndCookies(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
@@ -42,8 +42,8 @@ func TestCommandsSendHeaderFieldsAndCookies(t *testing.T) {
 	}
 	for _, c := range []struct {
 		command string
-		entries bool // whether it uses the entries of the job file
-		page    bool // whether it requests the page
+		entries bool // whether the command uses the host entries of the job file
+		page    bool // whether the command requests the page besides robots.txt
 	}{{"robots", true, false}, {"plan", true, false}, {"explain", true, false}, {"links", false, true}, {"shell", false, true}} {
 		asked = nil
 		a, out, errs := testApp(nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// testApp returns an app with an empty input, buffers as outputs, and no environment but env.
+// testApp returns an app without input, with buffers as outputs, and with only the environment variables in env.
 func testApp(env map[string]string) (a *app, out, errs *bytes.Buffer) {
 	out, errs = new(bytes.Buffer), new(bytes.Buffer)
 	return &app{
@@ -25,7 +25,7 @@ func testApp(env map[string]string) (a *app, out, errs *bytes.Buffer) {
 	}, out, errs
 }
 
-// parsed returns the crawl command that args result in.
+// parsed returns the crawl command after parsing args, and the origins of its settings.
 func parsed(t *testing.T, env map[string]string, args ...string) (*crawlCmd, *keyflags.Origins) {
 	t.Helper()
 	a, _, _ := testApp(env)
@@ -44,7 +44,7 @@ func parsed(t *testing.T, env map[string]string, args ...string) (*crawlCmd, *ke
 
 func TestPanicIsAnInternalError(t *testing.T) {
 	a, _, errs := testApp(nil)
-	a.environ = func() []string { panic("boom") } // called on every run
+	a.environ = func() []string { panic("boom") } // an app asks for its environment whenever it runs
 	if code := a.run([]string{"version"}); code != cli.ExitInternal {
 		t.Errorf("exit code %d, want %d", code, cli.ExitInternal)
 	}
@@ -74,7 +74,7 @@ func TestClosedStdoutIsNoError(t *testing.T) {
 	}
 }
 
-// The help of a command begins with three examples.
+// Each command's help text begins with three examples.
 func TestHelpBeginsWithThreeExamples(t *testing.T) {
 	a, _, _ := testApp(nil)
 	k, err := a.parser("", keyflags.New(a.env))
@@ -93,7 +93,7 @@ func TestHelpBeginsWithThreeExamples(t *testing.T) {
 	}
 }
 
-// Flags that comments, messages and help texts of the sources mention exist.
+// Comments, messages and help texts in the sources mention only flags that exist.
 func TestFlagsThatAreNamedExist(t *testing.T) {
 	a, _, _ := testApp(nil)
 	k, err := a.parser("", keyflags.New(a.env))
@@ -112,7 +112,7 @@ func TestFlagsThatAreNamedExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flag := regexp.MustCompile(`(?:^|[^\w-])(--[a-z][a-z-]*[a-z])(?:[^-a-z%]|$)`) // skips incomplete names such as "--max-%s"
+	flag := regexp.MustCompile(`(?:^|[^\w-])(--[a-z][a-z-]*[a-z])(?:[^-a-z%]|$)`) // ignores incomplete names such as "--max-%s"
 	checked := 0
 	for _, name := range files {
 		text, err := os.ReadFile(name)

@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// asCrawled crawls from a seed and returns the outcome and the answer of each URL.
+// asCrawled crawls from a seed, and returns a text with the outcome and the response of each URL.
 func asCrawled(t *testing.T, seed string, apply func(*crawler.Config)) map[string]string {
 	t.Helper()
 	got := map[string]string{}
@@ -45,7 +45,7 @@ func asCrawled(t *testing.T, seed string, apply func(*crawler.Config)) map[strin
 	return got
 }
 
-// site serves what a fixture must keep.
+// site serves pages with properties that a fixture must preserve.
 func site() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
@@ -81,8 +81,8 @@ func site() http.Handler {
 	return m
 }
 
-// A crawl of a captured site has the same result as one of the site itself: the same URLs with the same outcomes, statuses, header fields
-// and bodies.
+// A crawl of a captured site has the same result as a crawl of the site itself: the same URLs with the same outcomes, statuses, header
+// fields and bodies.
 func TestCaptureIsCrawledAsTheSite(t *testing.T) {
 	shop, err := demo.Shop(0)
 	if err != nil {
@@ -105,7 +105,7 @@ func TestCaptureIsCrawledAsTheSite(t *testing.T) {
 				t.Errorf("stderr:\n%s", errs)
 			}
 			want := asCrawled(t, x.seed, func(c *crawler.Config) { c.Retries.Max = crawler.Zero })
-			delete(want, server.URL+"/cut") // the fixture has no answer for it
+			delete(want, server.URL+"/cut") // the fixture has no answer for this URL
 			if len(want) != x.pages {
 				t.Errorf("%d URLs on the site, want %d: %v", len(want), x.pages, want)
 			}

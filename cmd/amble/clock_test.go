@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestAJobOfTheFutureIsResumed stops a crawl on a machine whose clock is a year ahead, and resumes it when the clock is right. Nothing
-// waits for a year, the operator is warned, and the ledger can still be verified.
+// TestAJobOfTheFutureIsResumed stops a crawl on a machine whose clock is a year ahead, and resumes it after the clock was set right. The
+// crawl does not wait for a year, the operator is warned, and the ledger still passes verify.
 func TestAJobOfTheFutureIsResumed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	crawl := func(t *testing.T, w *crawltest.Web, pages string) string {

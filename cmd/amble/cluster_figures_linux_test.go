@@ -20,8 +20,8 @@ var clusterKnown = flag.Int("cluster.known", 0, "measure the memory of a node th
 
 var clusterFigures = flag.Int("cluster.figures", 0, "measure what a cluster costs with that many pages of each of 50 hosts: 100 takes some minutes of a machine that does nothing else")
 
-// TestClusterFigures prints the cost of a cluster, measured with the real command: the CPU time per page of a node whose journal is on one
-// server and on three, divided by that of the same crawl on one machine. It only asserts that each crawl ends.
+// TestClusterFigures measures real commands and prints the cost of a cluster: the CPU time per page of a node whose journal is on one
+// server or on three, divided by the CPU time per page of a crawl on one machine. It fails only if a crawl does not end.
 func TestClusterFigures(t *testing.T) {
 	if *clusterFigures == 0 {
 		t.Skip("measures: -cluster.figures 100")
@@ -37,7 +37,7 @@ func TestClusterFigures(t *testing.T) {
 	}
 }
 
-// The memory limits of a node with 64 shards, nearly all of them idle, and of one that knows 1,000,000 URLs.
+// The memory limits of two nodes: one has 64 shards, nearly all of them idle; the other knows 1,000,000 URLs.
 const (
 	idleMemory  = 600 << 20
 	knownMemory = 1 << 30
@@ -64,18 +64,18 @@ func TestClusterMemory(t *testing.T) {
 	}
 }
 
-// figures is a site whose crawls are measured: 50 hosts on loopback, without pauses.
+// figures represents a site for measuring crawls: 50 hosts on loopback, crawled without pauses.
 type figures struct {
 	hosts, each int
 	seeds       []string
-	own         string // a file
+	own         string // path of the file that lists the own hosts
 }
 
-// figuresCost is the cost of a process, and of the servers that it used.
+// figuresCost holds the cost of a process and of the servers that it used.
 type figuresCost struct {
 	cpu, servers time.Duration
-	peak         int64 // bytes
-	left         int   // URLs
+	peak         int64 // peak memory in bytes
+	left         int   // number of URLs left in the queue
 }
 
 func newFigures(t *testing.T, each, links int) *figures {
@@ -123,7 +123,7 @@ func (f *figures) crawl(t *testing.T) figuresCost {
 	return measured(p)
 }
 
-// cluster measures a node that owns all shards of a job.
+// cluster measures one node that owns all shards of a job.
 func (f *figures) cluster(t *testing.T, servers int, shards, pages string) figuresCost {
 	t.Helper()
 	dir, addrs := t.TempDir(), freeAddrs(t, 6)

@@ -13,8 +13,8 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// TestFullEngineDiskHeals checks that status and check report a full disk of a server with exit code 9. When there is space again, the
-// server stores again without a restart, at the same address and with its old data.
+// TestFullEngineDiskHeals checks that the commands status and check report a full disk of a server with exit code 9, and that once there is
+// space again, the server stores new data without a restart, at the same address, and still has the old data.
 func TestFullEngineDiskHeals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes real time")
@@ -51,7 +51,7 @@ func TestFullEngineDiskHeals(t *testing.T) {
 				fillDisk(t, disk)
 			}
 			until(t, "the disk is full", func() bool { return !store() })
-			if !fill { // the server runs but stores nothing
+			if !fill { // the server runs, but can store nothing
 				for _, command := range []string{"status", "check"} {
 					p := do(command)
 					p.ends(cli.ExitUnavailable)
@@ -66,14 +66,14 @@ func TestFullEngineDiskHeals(t *testing.T) {
 			until(t, "the messages are read", func() bool {
 				n = 0
 				for _, err := range e.Inbox(t.Context(), 0, 0) {
-					if err != nil { // a busy server takes longer
+					if err != nil { // the server is busy: try again
 						return false
 					}
 					n++
 				}
 				return true
 			})
-			if n < stored { // a message whose answer was lost is stored, too
+			if n < stored { // n may exceed stored: an unacknowledged message may be stored, too
 				t.Errorf("%d messages are there, %d were acknowledged", n, stored)
 			}
 			do("status").ends(0)

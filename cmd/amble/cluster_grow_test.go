@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestClusterGrows doubles the shards of a job that was drained halfway; this is refused while nodes may work. Other nodes crawl the rest.
-// The sites see each page once, the collected job has each page once, and verify finds nothing wrong.
+// TestClusterGrows doubles the shards of a job that was drained halfway. The command refuses to double them while nodes may work. Other
+// nodes crawl the rest. Each page is requested once and is once in the collected job, and verify finds no violation.
 func TestClusterGrows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes real time")

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// TestClusterBadMachines checks that a node with a wrong clock and a node with a full disk say so and what to do, and that another node
-// does the work.
+// TestClusterBadMachines checks that a node with a wrong clock and a node with a full disk report the problem and how to solve it, and that
+// another node crawls instead.
 func TestClusterBadMachines(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server and nodes")
@@ -50,7 +50,7 @@ func workOn(at []string, more ...string) []string {
 	return slices.Concat([]string{"cluster", "work", "--verbose"}, at, more)
 }
 
-// wrongClock gives a node times that are a year old, so that its clock appears to be wrong.
+// wrongClock runs a node that gets times from the engine that are a year old, so that the node's own clock appears to be wrong.
 func wrongClock(t *testing.T, engine, token, dir string) {
 	web := newClusterWeb(t, 2, 3)
 	at := createFor(t, engine, "clock", web)
@@ -67,7 +67,7 @@ func wrongClock(t *testing.T, engine, token, dir string) {
 	}
 }
 
-// lastYear forwards connections to a server, makes the server's clock a year slow, and returns the forwarding address.
+// lastYear forwards connections to a server, but sets back the times in its answers by a year. It returns the forwarding address.
 func lastYear(t *testing.T, server string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -95,14 +95,14 @@ func lastYear(t *testing.T, server string) string {
 	return l.Addr().String()
 }
 
-// replace copies the input and replaces a text by another one of the same length.
+// replace copies r to w, and replaces the text from by the text to, which has the same length.
 func replace(w io.Writer, r io.Reader, from, to []byte) {
 	var b []byte
 	part := make([]byte, 32<<10)
 	for {
 		n, err := r.Read(part)
 		b = bytes.ReplaceAll(append(b, part[:n]...), from, to)
-		keep := 0 // bytes that may be the beginning of the text
+		keep := 0 // number of bytes at the end of b that may begin the text
 		for k := min(len(from)-1, len(b)); k > 0 && err == nil; k-- {
 			if bytes.HasSuffix(b, from[:k]) {
 				keep = k
@@ -116,14 +116,14 @@ func replace(w io.Writer, r io.Reader, from, to []byte) {
 	}
 }
 
-// fullDisk checks that a node on a disk that is too small gives its shards back and ends, and that another one continues. Files on that
-// disk are missing when the disk is removed.
+// fullDisk checks that a node on a disk that is too small gives its shards back and ends, and that another node continues. When the small
+// disk is gone, its files are reported as missing.
 func fullDisk(t *testing.T, engine, dir string) {
 	small := filepath.Join(dir, "small")
 	if err := os.Mkdir(small, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	mounted := func(script string, args ...string) *exec.Cmd { // the mount is visible only to this process
+	mounted := func(script string, args ...string) *exec.Cmd { // the mount is visible only to this command
 		return exec.Command("unshare", append([]string{"-rm", "sh", "-ec", `mount -t tmpfs -o size=8m none "$0"; ` + script, small}, args...)...)
 	}
 	if out, err := mounted("true").CombinedOutput(); err != nil {

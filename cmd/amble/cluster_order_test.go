@@ -23,13 +23,13 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// An operator pauses a job, leaves a host out, slows another one down, resumes the job and ends it, with host names as people type them.
-// The sites count requests.
+// An operator pauses a job, leaves one host out, slows another host down, resumes the job and ends it, with host names as people type them.
+// The test checks the requests that the sites receive.
 func TestClusterOrders(t *testing.T) {
 	dir := t.TempDir()
 	web := &clusterWeb{requests: map[string][]time.Time{}, first: map[string]string{}}
 	var added atomic.Int64
-	var out, slow string // two hosts, each of which links to the next pages of both
+	var out, slow string // two hosts: each page links to the next page of both
 	serve := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		web.note(r)
 		if r.URL.Path == "/added" {
@@ -67,7 +67,7 @@ func TestClusterOrders(t *testing.T) {
 	}
 	order(0, "pause")
 	obeyed()
-	until(t, "nothing is under way", func() bool { // a request may have left the node but not arrived here yet
+	until(t, "nothing is under way", func() bool { // a request may have left the node but not yet arrived at the site
 		before := web.count()
 		for range 5 {
 			order(0, "status")
@@ -151,7 +151,7 @@ func TestClusterOrders(t *testing.T) {
 	}
 }
 
-// of counts the requests of a host.
+// of returns the number of requests to a host.
 func (w *clusterWeb) of(host string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// A server and a node report their state to clients with the token; to others they only say whether they work.
+// Servers and nodes report their state to clients that have the token. Other clients only learn whether the process works.
 func TestClusterPages(t *testing.T) {
 	dir := clusterHome(t)
 	web := newClusterWeb(t, 2, 400)

@@ -21,28 +21,28 @@ import (
 
 var clusterReal = flag.Int("cluster.real", 0, "crawl that many pages of each host with three servers and three nodes, all of them processes, while they fail: 250 takes ten minutes")
 
-// The job of these tests. Pauses are measured by the servers' clock, from just before an answer is written.
+// Settings of the job of these tests. Servers measure pauses by their own clock, from just before they write a response.
 const (
 	realDelay = 200 * time.Millisecond
 	realLease = 6 * time.Second
-	realHosts = 12 // two hosts on each address
+	realHosts = 12 // each address has two hosts
 )
 
-// realWeb is a site with servers that check the requests they receive.
+// realWeb is a site whose servers check the requests that they receive.
 type realWeb struct {
 	*clusterWeb
 	t     *testing.T
 	each  int
-	names []string // names of the hosts, as in requests
+	names []string // host names as in the requests
 
-	ends   map[string]time.Time // when the last answer of a host or an address was sent
+	ends   map[string]time.Time // time of the last response of each host and address
 	busy   map[string]int
 	ask    map[string]bool      // hosts that ask for a pause with their next page
-	until  map[string]time.Time // end of the pause that a host has asked for
+	until  map[string]time.Time // end of the pause that each host asked for
 	pauses int
 }
 
-// realPause is a pause that a host asks for with Retry-After: longer than a takeover.
+// realPause is the pause that hosts request with Retry-After. It is longer than a takeover.
 const realPause = 20 * time.Second
 
 func newRealWeb(t *testing.T, each int) *realWeb {
@@ -86,7 +86,7 @@ func (w *realWeb) serve(rw http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(rw, body)
 }
 
-// text returns a page: links to two more pages of its host and to one of the next host.
+// text returns a page with links to two more pages of its host, to one page of the next host, and to a forbidden page.
 func (w *realWeb) text(r *http.Request) string {
 	h := slices.Index(w.names, r.Host)
 	p, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
@@ -105,7 +105,7 @@ func (w *realWeb) text(r *http.Request) string {
 	return text
 }
 
-// begin checks a request, and reports whether the answer should ask for a pause.
+// begin checks a request, and reports whether its response should ask for a pause.
 func (w *realWeb) begin(r *http.Request) (pause bool) {
 	w.note(r)
 	w.mu.Lock()
@@ -148,7 +148,7 @@ func (w *realWeb) end(r *http.Request, pause bool) {
 	}
 }
 
-// wantPauses makes every third host ask for a pause, and waits until all have done so or the job is over.
+// wantPauses lets every third host ask for a pause, and waits until all of these have done so or the job is over.
 func (w *realWeb) wantPauses(c *realCluster) {
 	w.mu.Lock()
 	want := w.pauses
@@ -166,7 +166,7 @@ func (w *realWeb) wantPauses(c *realCluster) {
 	})
 }
 
-// longestPause returns the longest time without a request to a host between two times.
+// longestPause returns the longest time, between the two given times, in which some host got no request.
 func (w *realWeb) longestPause(from, to time.Time) (longest time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -180,19 +180,19 @@ func (w *realWeb) longestPause(from, to time.Time) (longest time.Duration) {
 	return longest
 }
 
-// thisVersion is the program under test; see TestMain.
+// thisVersion is the command name of the program under test; see TestMain.
 const thisVersion = "amble"
 
 // realCluster is a cluster of three servers and three nodes.
 type realCluster struct {
 	t       *testing.T
 	dir     string
-	program string // of servers and nodes that are started
+	program string // program for the servers and nodes that are started
 	servers []*proc
-	ports   []string // addresses of the servers: three for nodes, three for routes, three for monitors
+	ports   []string // nine addresses of the servers: three for nodes, three for routes, three for monitors
 	urls    []string
 	nodes   map[string]*proc
-	cuts    []*cutter // between node a and the servers
+	cuts    []*cutter // connections between node a and the servers
 }
 
 // newRealCluster starts servers and nodes of a program.
@@ -222,7 +222,7 @@ func newRealCluster(t *testing.T, web *realWeb, limit, program string) *realClus
 	return c
 }
 
-// do runs a command of the program for the job.
+// do runs a subcommand of the program for the job.
 func (c *realCluster) do(command string, args ...string) *proc {
 	return c.start(append([]string{"cluster", command, "--cluster", strings.Join(c.urls, ","), "--job", "real"}, args...)...)
 }
@@ -231,7 +231,7 @@ func (c *realCluster) start(args ...string) *proc {
 	return launchAs(c.t, exec.Command(c.program, args...))
 }
 
-// serve starts a server. Version 0.2.0 has neither of the last two flags.
+// serve starts server i. Version 0.2.0 does not know the last two flags.
 func (c *realCluster) serve(i int) *proc {
 	args := []string{
 		"cluster", "serve", "--name", fmt.Sprint("s", i), "--dir", filepath.Join(c.dir, fmt.Sprint("s", i)),
@@ -243,7 +243,7 @@ func (c *realCluster) serve(i int) *proc {
 	return c.start(args...)
 }
 
-// node starts a node. Node a reaches the servers through connections that can be cut.
+// node starts a node. Node a is connected to the servers through cutters, whose connections can be cut.
 func (c *realCluster) node(name string) {
 	c.t.Helper()
 	urls := slices.Clone(c.urls)
@@ -285,7 +285,7 @@ func (c *realCluster) over(web *realWeb, limit int) {
 	checkCollected(c.t, web.clusterWeb, out, limit)
 }
 
-// running fails if the job is over before the test has done everything that it plans.
+// running ends the test if the job is over before the test has done what it plans.
 func (c *realCluster) running(what string) {
 	c.t.Helper()
 	for name, p := range c.nodes {
@@ -305,7 +305,7 @@ func (c *realCluster) signal(name string, s syscall.Signal) {
 	}
 }
 
-// owned returns the shards that a node reports to own.
+// owned returns the numbers of the shards that a node reports as its own.
 func (c *realCluster) owned(name string) map[string]bool {
 	all := map[string]bool{}
 	for _, m := range regexp.MustCompile(`shard (\d+), epoch \d+: (\w+)`).FindAllStringSubmatch(c.nodes[name].says.String(), -1) {
@@ -355,7 +355,7 @@ func (c *realCluster) restartServers(after time.Duration, which ...int) {
 	}
 }
 
-// cutter forwards connections to a server until it is cut: then nothing arrives, without any signal.
+// cutter forwards connections to a server. While they are cut, nothing arrives, and neither side gets a signal.
 type cutter struct {
 	net.Listener
 	to    string
@@ -425,7 +425,7 @@ func (c *cutter) split() {
 	c.cut = make(chan struct{})
 }
 
-// mend ends the cut connections; new ones work.
+// mend closes the cut connections, and lets new connections work.
 func (c *cutter) mend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -453,9 +453,9 @@ func freeAddrs(t *testing.T, n int) (all []string) {
 	return all
 }
 
-// TestClusterReal runs three servers and three nodes as processes. Nodes are killed, stopped for longer than their lease and cut off;
-// servers are killed one by one and all at once. The site's servers see no pause that is too short, per host and per address, and the
-// collected job is complete. The test prints how long a takeover takes, and how much longer a crawl with one takes.
+// TestClusterReal runs three servers and three nodes as processes. Nodes are killed, stopped for longer than their lease, and cut off;
+// servers are killed one by one and all at once. The site's servers see no pause that is too short, for any host or address, and the
+// collected job is complete. The test prints how long a takeover takes, and by how much a takeover prolongs a crawl.
 func TestClusterReal(t *testing.T) {
 	if *clusterReal == 0 {
 		t.Skip("takes minutes: -cluster.real 250")
@@ -492,7 +492,7 @@ func realMakespan(t *testing.T) {
 	t.Logf("makespan %.1f s, with a kill %.1f s: %.2f of it, %.1f s more", took[0].Seconds(), took[1].Seconds(), took[1].Seconds()/took[0].Seconds(), (took[1] - took[0]).Seconds())
 }
 
-// realServers kills and restarts all servers several times: for less time than ends the leases, and for longer.
+// realServers kills and restarts all servers several times. Some outages are shorter than the leases of the nodes, others are longer.
 func realServers(t *testing.T) {
 	web := newRealWeb(t, *clusterReal)
 	c := newRealCluster(t, web, "none", thisVersion)
@@ -527,7 +527,7 @@ func realFaults(t *testing.T, limit int) {
 	until(t, "some pages", func() bool { return c.ended() || web.count() > 10*realHosts })
 	c.running("hosts request pauses")
 	web.wantPauses(c)
-	time.Sleep(2 * time.Second) // an answer counts only when it is committed
+	time.Sleep(2 * time.Second) // a response counts only when it is committed
 	c.running("kill -9 of a node")
 	c.kill()
 	c.node("b")

@@ -20,7 +20,7 @@ import (
 	"github.com/amble-crawler/amble/render/rendertest"
 )
 
-// apps are sites on loopback whose pages are built by scripts; all load a library from one site. They count their requests.
+// apps represents sites on loopback whose pages are built by scripts. All load a library from one site. The sites count their requests.
 type apps struct {
 	mu    sync.Mutex
 	count map[string]int
@@ -87,8 +87,8 @@ func (a *apps) of(url string) int {
 	return a.count[url]
 }
 
-// TestClusterRenders has processes render the pages of a job in their browsers; one process is killed and starts again. The collected job
-// has each page once, rendered, with a screenshot; verify finds nothing wrong; each process has requested the library once.
+// TestClusterRenders runs processes that render the pages of a job in their browsers. One process is killed and starts again. The collected
+// job has each page once, rendered, with a screenshot; verify finds no violation; and each process has requested the library once.
 func TestClusterRenders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes real time")
@@ -162,7 +162,7 @@ func (a *apps) check(t *testing.T, out string) {
 			t.Errorf("%s is there %d times", u, n)
 		}
 	}
-	if n := a.of(a.cdn + "/lib.js"); n < 1 || n > 3 { // a restarted process lacks what the killed one had not committed
+	if n := a.of(a.cdn + "/lib.js"); n < 1 || n > 3 { // a restarted process lacks the uncommitted files of the killed one
 		t.Errorf("the library was requested %d times, want once by each process", n)
 	}
 	if n := a.of(a.cdn + "/no/1"); n > 0 {

@@ -15,9 +15,9 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// TestRollingUpgradeFromVersion020: servers and nodes of version 0.2.0 are replaced by this version, one after the other, while they
-// crawl a job. Nodes of this version wait until the last one of version 0.2.0 has ended. Each page is requested once, no pause is too
-// short, and the collected job is complete.
+// TestRollingUpgradeFromVersion020: while servers and nodes of version 0.2.0 crawl a job, they are replaced one by one by this version.
+// Nodes of this version wait until the last node of version 0.2.0 has ended. Each page is requested once, no pause is too short, and the
+// collected job is complete.
 func TestRollingUpgradeFromVersion020(t *testing.T) {
 	if *clusterReal == 0 {
 		t.Skip("takes minutes: -cluster.real 250")
@@ -43,7 +43,7 @@ func TestRollingUpgradeFromVersion020(t *testing.T) {
 			until(t, "all nodes own shards", func() bool { return len(c.owned("a")) > 0 && len(c.owned("b")) > 0 && len(c.owned("c")) > 0 })
 			until(t, "some pages", func() bool { return c.ended() || web.count() > 10*realHosts })
 			for _, step := range steps {
-				web.wantPauses(c) // which a node of the other version has to keep
+				web.wantPauses(c) // nodes of the other version have to keep these pauses
 				time.Sleep(2 * time.Second)
 				step(c)
 			}
@@ -88,7 +88,7 @@ func version020(t *testing.T) (program string) {
 	return program
 }
 
-// upgradeServer replaces a server by one of this version, and waits until it is ready.
+// upgradeServer replaces a server of version 0.2.0 by one of this version, and waits until the new server is ready.
 func (c *realCluster) upgradeServer(i int) {
 	c.t.Helper()
 	c.program = thisVersion
@@ -107,7 +107,7 @@ func (c *realCluster) upgradeServer(i int) {
 	})
 }
 
-// upgradeNode replaces a node by one of this version.
+// upgradeNode replaces a node of version 0.2.0 by one of this version.
 func (c *realCluster) upgradeNode(name string) {
 	c.t.Helper()
 	c.program = thisVersion

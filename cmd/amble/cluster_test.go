@@ -27,17 +27,17 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// clusterDeadline limits every step of these tests: only a test that hangs reaches it.
+// clusterDeadline is the time limit of each step of these tests. Only a test that hangs reaches the limit.
 const clusterDeadline = 5 * time.Minute
 
 // clusterWeb is a set of hosts on loopback, each with its own address, whose servers record requests.
 type clusterWeb struct {
 	mu       sync.Mutex
 	bases    []string
-	requests map[string][]time.Time // of pages, by host
+	requests map[string][]time.Time // times of the requests for pages, by host
 	pages    map[string]bool
 	first    map[string]string // the first path that each host received
-	filler   func() string     // makes part of each page; nil: none
+	filler   func() string     // returns text to add to each page; nil: none
 }
 
 func newClusterWeb(t *testing.T, hosts, each int) *clusterWeb {
@@ -134,7 +134,7 @@ func clusterHome(t *testing.T) string {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if !within { // other subtests may need it after this one has ended
+	if !within { // subtests share the home until the outermost test ends
 		t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	}
 	return dir
@@ -149,7 +149,7 @@ func launch(t *testing.T, args ...string) *proc {
 func launchAs(t *testing.T, cmd *exec.Cmd) *proc {
 	t.Helper()
 	p := &proc{t: t, name: strings.Join(cmd.Args[1:], " "), cmd: cmd, says: &syncBuffer{}, done: make(chan struct{})}
-	cmd.Env = append(cmd.Environ(), "HOME="+clusterHome(t), "XDG_CONFIG_HOME="+clusterHome(t)) // the tokens of servers are stored here
+	cmd.Env = append(cmd.Environ(), "HOME="+clusterHome(t), "XDG_CONFIG_HOME="+clusterHome(t)) // servers store their tokens in this home
 	p.cmd.Stdout, p.cmd.Stderr = p.says, p.says
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func (p *proc) ends(code int) {
 	select {
 	case <-p.done:
 	case <-time.After(clusterDeadline):
-		_ = p.cmd.Process.Signal(syscall.SIGQUIT) // prints the stack of each goroutine
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT) // lets the process print the stack of each goroutine
 		select {
 		case <-p.done:
 		case <-time.After(10 * time.Second):
@@ -202,7 +202,7 @@ func serveEngine(t *testing.T, dir string) string {
 	return listens(t, launch(t, "cluster", "serve", "--name", "s1", "--dir", dir, "--listen", "127.0.0.1:0"))
 }
 
-// ownHost returns a loopback address for one test, so that nobody else takes a port while a server is not running. Only Linux has several.
+// ownHost returns a loopback address for one test, so that no other test takes a stopped server's port. Only Linux has several.
 func ownHost() string {
 	if runtime.GOOS != "linux" {
 		return "127.0.0.1"
@@ -218,11 +218,11 @@ func listens(t *testing.T, p *proc) string {
 	return url.FindString(p.says.String())
 }
 
-// TestClusterOfProcesses has processes work on a job, one of which is killed. The others end by themselves, with exit code 0; the collected
-// job has each page once, and verify finds nothing wrong.
+// TestClusterOfProcesses runs processes that work on a job, and kills one of them. The others end by themselves, with exit code 0. The
+// collected job has each page once, and verify finds no violation.
 func TestClusterOfProcesses(t *testing.T) { killedNode(t, 0) }
 
-// TestClusterLimitIsExact checks the same with a limit of pages, which is exact.
+// TestClusterLimitIsExact does the same with a limit of pages, and checks that the job fetches exactly that many.
 func TestClusterLimitIsExact(t *testing.T) { killedNode(t, 40) }
 
 func killedNode(t *testing.T, limit int) {
@@ -247,7 +247,7 @@ func killedNode(t *testing.T, limit int) {
 	node := func(name string) *proc {
 		return do("work", "--name", name, "-o", filepath.Join(dir, name), "--verbose")
 	}
-	do("pause").ends(0) // until both own something: the whole crawl takes less than a process may take to start
+	do("pause").ends(0) // until both nodes own shards: a whole crawl is faster than the start of a process
 	a, b := node("a"), node("b")
 	until(t, "both own shards", func() bool {
 		return strings.Contains(a.says.String(), "taken") && strings.Contains(b.says.String(), "taken")
@@ -269,7 +269,7 @@ func killedNode(t *testing.T, limit int) {
 	checkCollected(t, web, out, limit)
 }
 
-// checkCollected compares the collected job with the web.
+// checkCollected compares the collected job with the pages of the web.
 func checkCollected(t *testing.T, web *clusterWeb, out string, limit int) {
 	t.Helper()
 	r, err := job.Read(out)
@@ -305,8 +305,8 @@ func checkCollected(t *testing.T, web *clusterWeb, out string, limit int) {
 	}
 }
 
-// TestClusterServerMakesToken checks that a server without given credentials makes some that its user's commands find, and admits nobody
-// else; with --insecure it admits everybody.
+// TestClusterServerMakesToken checks that a server without credentials creates a token. The commands of the server's user find the token,
+// and clients without it are refused. With --insecure, the server accepts every client.
 func TestClusterServerMakesToken(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -406,7 +406,7 @@ func TestClusterErrors(t *testing.T) {
 	twoOfOneName(t, append([]string{"cluster", "work", "--job", "j", "--name", "twin"}, at...), dir)
 }
 
-// twoOfOneName checks that of two nodes with the same name, the second one ends.
+// twoOfOneName checks that if two nodes have the same name, the second one ends.
 func twoOfOneName(t *testing.T, work []string, dir string) {
 	t.Helper()
 	first := launch(t, append(work, "-o", filepath.Join(dir, "twin1"), "--verbose")...)

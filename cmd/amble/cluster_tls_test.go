@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// TestClusterTLS checks that a server with TLS accepts only clients that know the secret and show a certificate, and that each refused
-// client is told what to check.
+// TestClusterTLS checks that a server with TLS accepts only clients that know the secret and show a certificate, and that a refused client
+// is told which flags to check.
 func TestClusterTLS(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server")
@@ -46,7 +46,7 @@ func TestClusterTLS(t *testing.T) {
 	shown := []string{"--cluster-cert", at("node.pem"), "--cluster-key", at("node.key")}
 	for name, c := range map[string]struct {
 		flags []string
-		says  string // "" if accepted
+		says  string // text of the error; "" if the client is accepted
 	}{
 		"all right":         {slices.Concat([]string{"--cluster-creds", at("creds"), "--cluster-ca", at("ca.pem")}, shown), ""},
 		"no certificate":    {[]string{"--cluster-creds", at("creds"), "--cluster-ca", at("ca.pem")}, "check --cluster-ca, --cluster-cert"},

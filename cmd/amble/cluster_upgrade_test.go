@@ -22,9 +22,9 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestClusterJobOfVersion020 continues a job that two nodes and a server of version 0.2.0 left halfway; one node was killed. It continues
-// on a server and nodes of this version, in both old directories and in a new one. Each page is requested by one version, once, with all
-// pauses; the collected job has each page once, and check and verify find nothing wrong.
+// TestClusterJobOfVersion020 continues a job that a server and two nodes of version 0.2.0 left halfway; one of the nodes was killed. A
+// server and nodes of this version continue it, in both old directories and in a new one. Each page is requested once, by either version,
+// and all pauses are kept. The collected job has each page once, and check and verify find no fault.
 func TestClusterJobOfVersion020(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes real time")
@@ -66,13 +66,13 @@ func TestClusterJobOfVersion020(t *testing.T) {
 	web.check(out, began)
 }
 
-// upgradedWeb is the site of the recorded job, whatever its addresses are now.
+// upgradedWeb is the site of the recorded job. Its servers may have other addresses than those in the job's URLs.
 type upgradedWeb struct {
 	t       *testing.T
-	servers map[string]string // servers by the address in its URLs
+	servers map[string]string // address of each server, by the address in its URLs
 
 	mu    sync.Mutex
-	count map[string]int // numbers of requests
+	count map[string]int // numbers of requests, by URL
 	ends  map[string]time.Time
 }
 
@@ -124,7 +124,7 @@ func (w *upgradedWeb) serve(rw http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(rw, body)
 }
 
-// crawl has nodes with these names finish the job.
+// crawl lets nodes with these names finish the job.
 func (w *upgradedWeb) crawl(dir, engine string, names []string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
@@ -150,7 +150,7 @@ func (w *upgradedWeb) crawl(dir, engine string, names []string) {
 	nodes.Wait()
 }
 
-// check compares the collected job with the requests since then.
+// check compares the collected job with the requests received since the given time.
 func (w *upgradedWeb) check(out string, since time.Time) {
 	w.t.Helper()
 	r, err := job.Read(out)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestClusterNodeWaitsForServers checks that a node that starts before its servers says so, and works as soon as they run. If it is told to
-// stop meanwhile, it stops.
+// TestClusterNodeWaitsForServers checks that a node that starts before its servers says that it waits, and works as soon as the servers
+// run. A waiting node that is told to stop ends.
 func TestClusterNodeWaitsForServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server and nodes")

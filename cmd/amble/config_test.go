@@ -35,7 +35,7 @@ func yamlOf(t *testing.T, s string) map[string]any {
 	return m
 }
 
-// The output of --print-config gives the same crawl when it is fed back, whatever the flags and their order.
+// A job file that --print-config has printed gives the same crawl again, whatever the flags and their order.
 func TestPrintConfigFedBackGivesTheSameCrawl(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -60,11 +60,11 @@ func TestPrintConfigFedBackGivesTheSameCrawl(t *testing.T) {
 			t.Fatalf("seeds %v, %v", seeds, err)
 		}
 		want, err := c.config(o, seeds)
-		if err != nil { // the scope any needs a given limit, and a printed limit counts as given
+		if err != nil { // the scope any needs an explicit limit, and a printed limit is explicit
 			continue
 		}
 		got, err := again.config(o2, seeds)
-		if err != nil || fmt.Sprintf("%+v", want.Crawl) != fmt.Sprintf("%+v", got.Crawl) { // a missing list equals an empty list
+		if err != nil || fmt.Sprintf("%+v", want.Crawl) != fmt.Sprintf("%+v", got.Crawl) { // %+v prints a missing list like an empty one
 			t.Fatalf("%v\ngives %+v\nfed back %+v, %v", args, want, got, err)
 		}
 		if c.Flags != again.Flags || c.Out != again.Out || c.FailOnLimit != again.FailOnLimit {
@@ -78,8 +78,8 @@ func printed(o *keyflags.Origins) string {
 	return o.Settings().YAML(job.Setting{Values: []string{"http://127.0.0.1/"}})
 }
 
-// Every key is a flag of amble crawl and has a description. Every flag is a key, concerns one invocation, or names the servers of an
-// engine.
+// Every key is a flag of amble crawl and has a description. Every flag is a key, or applies to a single invocation only, or names the
+// servers of an engine.
 func TestFlagsAreTheKeys(t *testing.T) {
 	_, o := parsed(t, nil, "http://127.0.0.1/")
 	flags := map[string]bool{"overrides": true, "hosts": true}

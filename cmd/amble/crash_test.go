@@ -40,13 +40,13 @@ const (
 	crashPages = 40
 )
 
-// TestKilledCommands kills the command, as a user would run it, at random times, and resumes it by the same command or
-// by resume until the crawl has ended. Every fourth process is stopped for a while before it is killed. The log of the
-// servers is the evidence:
+// TestKilledCommands kills the command, as a user would run it, at random times, and resumes the job with the same command or with resume
+// until the crawl has ended. Every fourth process is stopped for a while before the kill. The test compares the outputs with the requests
+// in the log of the servers:
 //
 //	go test ./cmd/amble -run KilledCommands -v -kills 200
 //
-// prints what was lost and what was done twice.
+// The command prints what was lost and what was done twice.
 func TestKilledCommands(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -65,11 +65,11 @@ func TestKilledCommands(t *testing.T) {
 	}
 }
 
-// crashSum is the outcome of jobs whose processes were killed.
+// crashSum counts the outcomes of jobs whose processes were killed.
 type crashSum struct {
 	jobs, kills, stops, early int
 	pages, requests           int
-	again, allowed            int // requests repeated after an answer, and how many of them are allowed
+	again, allowed            int // number of repeated requests, and upper limit for it
 	lost, twice, torn         int
 	forbidden, impolite       int
 }
@@ -105,12 +105,12 @@ type killedJob struct {
 	web  *crashWeb
 	rng  *rand.Rand
 	dir  string
-	from int // number of earlier requests in the servers' log
+	from int // number of requests in the servers' log before the job
 
 	segments string // value of --segment-size
 }
 
-// run kills up to n processes, and then lets one finish.
+// run kills up to n processes of the job, and then lets one process finish.
 func (j *killedJob) run(n int) {
 	for j.kills < n {
 		if !j.process(true) {
@@ -121,7 +121,7 @@ func (j *killedJob) run(n int) {
 	j.process(false)
 }
 
-// process runs one process of the job. It reports whether it was killed.
+// process runs one process of the job. It returns whether the process was killed.
 func (j *killedJob) process(kill bool) bool {
 	args := append([]string{"crawl", "-q", "-o", j.dir, "-d", "none", "-w", crashDelay.String(), "--archive", "--segment-size", j.segments}, j.web.seeds...)
 	if job.Holds(j.dir) && j.rng.IntN(2) == 0 {
@@ -168,7 +168,7 @@ func (j *killedJob) kill(p *os.Process, done <-chan struct{}) {
 	}
 	if j.rng.IntN(4) == 0 {
 		j.stops++
-		_ = p.Signal(syscall.SIGSTOP) // it may have ended already
+		_ = p.Signal(syscall.SIGSTOP) // the process may have ended already
 		time.Sleep(time.Duration(j.rng.IntN(30)) * time.Millisecond)
 		_ = p.Signal(syscall.SIGCONT)
 		time.Sleep(time.Duration(j.rng.IntN(20)) * time.Millisecond)
@@ -192,7 +192,7 @@ func (j *killedJob) check() {
 			j.again += n - 1
 		}
 	}
-	// At each host one request may be in flight, and others may have been made in the last 50 ms, the interval between commits.
+	// Each kill may interrupt one request per host, and lose other requests of the last 50 ms, the interval between commits.
 	j.allowed = j.kills * crashHosts * (1 + int(50*time.Millisecond/crashDelay))
 	j.impolite += tooSoon(log)
 	j.checkVisits(asked)
@@ -254,8 +254,8 @@ func (j *killedJob) checkReport() {
 	}
 }
 
-// TestKilledCommandKeepsRetryAfter kills a crawl right after a request to a host that asks for a pause much longer than the crawl's
-// own. The next process reads the pause from the ledger: it waits, and need not request robots.txt again.
+// TestKilledCommandKeepsRetryAfter kills a crawl right after the response of a host that asks for a pause much longer than the crawl's
+// delay. The next process reads the pause from the ledger, waits, and need not request robots.txt again.
 func TestKilledCommandKeepsRetryAfter(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -296,7 +296,7 @@ func TestKilledCommandKeepsRetryAfter(t *testing.T) {
 	}
 }
 
-// crashWeb is a few servers on separate loopback addresses, with pages that link to each other, and their common log.
+// crashWeb represents a few servers on separate loopback addresses, whose pages link to each other, and their common log.
 type crashWeb struct {
 	seeds, pages []string
 
@@ -326,7 +326,7 @@ func newCrashWeb(t *testing.T) *crashWeb {
 			w.pages = append(w.pages, origin+crashPath(p))
 		}
 	}
-	for _, srv := range servers { // when all that they read exists
+	for _, srv := range servers { // start the servers after w.seeds and w.pages are complete, which they read
 		srv.Start()
 		t.Cleanup(srv.Close)
 	}
@@ -340,8 +340,8 @@ func crashPath(p int) string {
 	return fmt.Sprintf("/%d", p)
 }
 
-// ServeHTTP serves pages that form a tree, so that each can be reached, with links to forbidden pages and to another
-// host.
+// ServeHTTP serves pages that form a tree, so that every page can be reached from the first one. Pages also link to forbidden pages and to
+// another host.
 func (w *crashWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	q := crashRequest{host: r.Host, url: "http://" + r.Host + r.URL.Path, start: time.Now()}
 	if r.URL.Path == "/robots.txt" {
@@ -373,7 +373,7 @@ func (w *crashWeb) since(n int) []crashRequest {
 	return slices.Clone(w.log[n:])
 }
 
-// await waits until the log has n requests. It returns false if done comes first.
+// await waits until the log has n requests. It returns false if done is closed first.
 func (w *crashWeb) await(n int, done <-chan struct{}) bool {
 	stop := make(chan struct{})
 	defer close(stop)
@@ -396,7 +396,7 @@ func (w *crashWeb) await(n int, done <-chan struct{}) bool {
 	return !ended
 }
 
-// tooSoon counts the requests that came too soon after the previous one. The servers' times lie between those of the crawl.
+// tooSoon counts requests that came too soon after the previous one of the same host. The servers' times lie between the crawl's.
 func tooSoon(log []crashRequest) (n int) {
 	last := map[string]time.Time{}
 	slices.SortFunc(log, func(a, b crashRequest) int { return a.start.Compare(b.start) })
@@ -409,7 +409,7 @@ func tooSoon(log []crashRequest) (n int) {
 	return n
 }
 
-// skipUnderRace skips tests that start the command many times: the race detector makes each process start slowly.
+// skipUnderRace skips tests that start the command many times, because processes with the race detector start slowly.
 func skipUnderRace(t *testing.T) {
 	t.Helper()
 	if long.Race {

@@ -23,7 +23,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// killedJobDir makes a job whose process was killed after some requests.
+// killedJobDir makes a job whose process is killed after some requests.
 func killedJobDir(t *testing.T) (dir string) {
 	t.Helper()
 	var requests atomic.Int32
@@ -57,7 +57,7 @@ func archiveOf(t *testing.T, dir string) string {
 	return archives[0]
 }
 
-// damages lists ways to change a file of a job, each with the message that reports it.
+// damages lists ways to damage a file of a job, each with the message that reports the damage.
 var damages = map[string]struct {
 	spoil func(b []byte) []byte
 	told  string
@@ -65,14 +65,14 @@ var damages = map[string]struct {
 	"missing": {func([]byte) []byte { return nil }, `it is missing, where [1-9]\d* bytes were committed`},
 	"empty":   {func([]byte) []byte { return []byte{} }, `it ends at byte 0, where [1-9]\d* bytes were committed`},
 	"without its last line": {func(b []byte) []byte {
-		half := b[:len(b)/2] // half of the committed bytes, whatever follows them
+		half := b[:len(b)/2] // half of the file, so that committed bytes are missing
 		return half[:bytes.LastIndexByte(half, '\n')+1]
 	}, `it ends at byte \d+, where [1-9]\d* bytes were committed`},
 	"torn":               {func(b []byte) []byte { return b[:len(b)/3] }, `it ends at byte \d+, where [1-9]\d* bytes were committed`},
 	"with a bit flipped": {func(b []byte) []byte { b[len(b)/3] ^= 4; return b }, `between byte 0 and byte [1-9]\d* it is not what was committed`},
 }
 
-// A file that became shorter, or was replaced, is refused with its name and the place, by both resume and verify, and nothing is changed.
+// resume and verify refuse a file that became shorter or was replaced. They name the file and the damaged place, and change nothing.
 func TestDamagedFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -115,7 +115,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	}
 }
 
-// contentBut returns the content of a job except for a directory, and for the lock file, which names the last process.
+// contentBut returns the content of a job's files, except those in one directory and the lock file, which names the last process.
 func contentBut(t *testing.T, dir, but string) string {
 	t.Helper()
 	var all strings.Builder
@@ -127,7 +127,7 @@ func contentBut(t *testing.T, dir, but string) string {
 	return all.String()
 }
 
-// A job whose queue is missing or older is not mistaken for a new job.
+// If the queue of a job is missing or older than the other files, the job is not mistaken for a new one.
 func TestLostQueueIsReported(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -168,7 +168,7 @@ func TestLostQueueIsReported(t *testing.T) {
 		before := contentBut(t, dir, "frontier")
 		for _, args := range [][]string{{"resume", dir}, {"crawl", "-o", dir, "--max-pages", "9", seed}} {
 			if c.job == killed && args[0] == "crawl" {
-				continue // it has another seed
+				continue // the killed job has another seed
 			}
 			code, stderr := amble(t, args...)
 			if code != cli.ExitOutput || !regexp.MustCompile(c.told).MatchString(stderr) || !strings.Contains(stderr, "since set to "+dir) || strings.Count(stderr, "\n") != 1 {
@@ -179,7 +179,7 @@ func TestLostQueueIsReported(t *testing.T) {
 			t.Errorf("%s: the job was changed", name)
 		}
 	}
-	// The manifest also states the expected lengths and hashes of an ended job's files.
+	// The manifest also states the expected lengths and hashes of the files of a job that has ended.
 	if code, out := ambleOut(t, "verify", limited); code != cli.ExitDone || !strings.Contains(out, "as they were committed") {
 		t.Errorf("verify: exit code %d\n%s", code, out)
 	}
@@ -191,7 +191,7 @@ func TestLostQueueIsReported(t *testing.T) {
 	}
 }
 
-// A job that was begun by a version without hashes reports that once, and has hashes from then on.
+// If a version without hashes began a job, the first process of this version reports the missing hashes, and hashes the files from then on.
 func TestHashesBeginInAnOldJob(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -224,7 +224,7 @@ func TestHashesBeginInAnOldJob(t *testing.T) {
 	}
 }
 
-// If visits or requests are removed and the hashes recomputed, verify misses them, because the other file still has them.
+// verify notices that visits or requests were removed, even if no hashes are left, because the other file still has the other half.
 func TestVisitsGoWithRequests(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -249,7 +249,7 @@ func TestVisitsGoWithRequests(t *testing.T) {
 		if err := os.WriteFile(path, less, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// Without the queue and the list of hashes, nothing proves the former content of these jobs' files.
+		// Without the queue and the list of hashes, nothing proves what these files contained before.
 		os.RemoveAll(filepath.Join(dir, "frontier"))
 		os.Remove(filepath.Join(dir, job.SumsName))
 		edit(t, filepath.Join(dir, "manifest.json"), func(text string) string {
@@ -266,7 +266,7 @@ func TestVisitsGoWithRequests(t *testing.T) {
 	}
 }
 
-// A job that a process is working on is compared only with its ledger, and verify says so.
+// While a process works on a job, verify does not compare the files with what was committed, and says so.
 func TestVerifyOfARunningJob(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -291,13 +291,13 @@ func TestVerifyOfARunningJob(t *testing.T) {
 	}
 }
 
-// A queue that a broken disk has changed is reported in one sentence, with advice and without a stack trace of the database. A queue that
-// has lost nothing is not reported as damaged.
+// If a broken disk has changed the queue, the error is a single sentence with advice, and without a stack trace of the database. If the
+// queue has lost nothing, no damage is reported.
 func TestDamagedQueueIsReported(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
 	limited, _ := limitedJob(t)
-	for _, most := range []string{"3", "4"} { // so that the database has tables
+	for _, most := range []string{"3", "4"} { // two processes, so that the database has tables
 		if code, stderr := amble(t, "resume", "-q", limited, "--max-pages", most); code != cli.ExitDone {
 			t.Fatal(stderr)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/machine"
 )
 
-// The bookshop can be crawled by another process, and is served until a signal comes.
+// Another process can crawl the bookshop of the demo, which is served until a signal arrives.
 func TestDemoServes(t *testing.T) {
 	p := start(t, "demo", "--serve", "--port", "0")
 	first, err := p.stderr.ReadString('\n')
@@ -36,8 +36,8 @@ func TestDemoServes(t *testing.T) {
 	}
 }
 
-// TestDemoDoesNotUseStateDirectory checks that the demo does not use the state directory: its hosts are private, and its job is soon
-// removed.
+// TestDemoDoesNotUseStateDirectory checks that the demo does not use the state directory: its hosts are private, and its job is removed
+// soon after the demo.
 func TestDemoDoesNotUseStateDirectory(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	t.Setenv(machine.StateVariable, state)

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// manyHosts serves n hosts, each with its own address and three pages, and returns their seeds.
+// manyHosts serves n hosts, each with its own address and three pages, and returns a seed for each host.
 func manyHosts(t *testing.T, n int) (seeds []string) {
 	t.Helper()
 	pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -44,7 +44,7 @@ func manyHosts(t *testing.T, n int) (seeds []string) {
 	return seeds
 }
 
-// TestFewDescriptors crawls more hosts than the process may open files: it crawls fewer at once, and nothing fails.
+// TestFewDescriptors crawls more hosts than the process may open files. The crawl then uses fewer hosts at once, and no request fails.
 func TestFewDescriptors(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -69,7 +69,7 @@ func TestFewDescriptors(t *testing.T) {
 	}
 }
 
-// TestTooFewDescriptors checks that nothing is started with fewer descriptors than the outputs need.
+// TestTooFewDescriptors checks that a crawl does not start if the process has fewer descriptors than the outputs need.
 func TestTooFewDescriptors(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "job")
@@ -83,7 +83,7 @@ func TestTooFewDescriptors(t *testing.T) {
 	}
 }
 
-// checkAttempts checks that this many pages were fetched, each at the first attempt.
+// checkAttempts checks that the given number of pages were fetched, each of them at the first attempt.
 func checkAttempts(t *testing.T, visits string, pages int) {
 	t.Helper()
 	f, err := os.Open(visits)

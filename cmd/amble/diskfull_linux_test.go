@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// smallDisk mounts a file system of this many bytes. remount changes its size or makes it read-only.
+// smallDisk mounts a file system of size bytes at dir. The function remount changes the size or makes the file system read-only.
 func smallDisk(t *testing.T, size int) (dir string, remount func(flags uintptr, size int)) {
 	t.Helper()
 	dir = t.TempDir()
@@ -39,19 +39,19 @@ func smallDisk(t *testing.T, size int) (dir string, remount func(flags uintptr, 
 
 const roomy = 64 << 20
 
-// amble runs the command and returns its exit code and its messages.
+// amble runs the command and returns its exit code and what it printed to stderr.
 func amble(t *testing.T, args ...string) (code int, stderr string) {
 	t.Helper()
 	cmd := exec.Command("amble", args...)
 	var b strings.Builder
 	cmd.Stderr = &b
-	_ = cmd.Run() // its error is the exit code
+	_ = cmd.Run() // code is the exit code
 	return cmd.ProcessState.ExitCode(), b.String()
 }
 
 var namesFile = regexp.MustCompile(`(?m)^amble: .*/job/.*no space left on device`)
 
-// TestFullDisk runs crawls on a disk that fills up sooner or later, and resumes them when there is space again.
+// TestFullDisk runs crawls on disks of different sizes, which fill up sooner or later. It resumes each crawl when there is space again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -65,7 +65,7 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("exit code %d, stderr %s", code, stderr)
 			}
 			remount(0, roomy)
-			j.kills = 1 // counts as a kill, as far as the requests are concerned
+			j.kills = 1 // for the number of allowed repeated requests, a full disk counts as a kill
 			if code, stderr := amble(t, args...); code != cli.ExitDone {
 				t.Errorf("with room again: exit code %d, stderr %s", code, stderr)
 			}
@@ -104,10 +104,10 @@ func TestReadOnlyDirectory(t *testing.T) {
 	}
 }
 
-// ambleOut is like amble, and returns everything that was printed.
+// ambleOut is like amble, but also returns what the command printed to stdout.
 func ambleOut(t *testing.T, args ...string) (code int, said string) {
 	t.Helper()
 	cmd := exec.Command("amble", args...)
-	out, _ := cmd.CombinedOutput() // its error is the exit code
+	out, _ := cmd.CombinedOutput() // code is the exit code
 	return cmd.ProcessState.ExitCode(), string(out)
 }

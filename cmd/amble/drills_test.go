@@ -13,23 +13,23 @@ import (
 	"time"
 )
 
-// drillDelay is the pause between requests in drills.
+// drillDelay is the delay between requests in drills.
 const drillDelay = 120 * time.Millisecond
 
-// drill is a set of servers on one machine, their log, and a state directory.
+// drill represents servers on this machine, their request log, and a state directory that crawls share.
 type drill struct {
 	t     *testing.T
 	dir   string
 	hosts []string // URLs of the hosts
 
 	mu     sync.Mutex
-	log    map[string][]drilled // requests by host, in the order in which they ended
-	killed map[string]time.Time // killed crawls, with the times of the kills
+	log    map[string][]drilled // requests by host, in the order of their ends
+	killed map[string]time.Time // times of the kills, by crawl
 }
 
-// drilled is a request as seen by a server.
+// drilled is a request as a server saw it.
 type drilled struct {
-	crawl      string // its header field X-Crawl
+	crawl      string // value of the header field X-Crawl
 	start, end time.Time
 }
 
@@ -48,7 +48,7 @@ func newDrill(t *testing.T, hosts int) *drill {
 	return d
 }
 
-// ServeHTTP implements http.Handler: pages with links to others.
+// ServeHTTP implements http.Handler. It serves pages that link to others.
 func (d *drill) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begun := time.Now()
 	w.Header().Set("Content-Type", "text/html")
@@ -60,7 +60,7 @@ func (d *drill) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.log[r.Host] = append(d.log[r.Host], drilled{r.Header.Get("X-Crawl"), begun, time.Now()})
 }
 
-// start starts or resumes a crawl of all hosts in a directory.
+// start starts or resumes a crawl of all hosts in a job directory.
 func (d *drill) start(dir, crawl string, pages int) *proc {
 	d.t.Helper()
 	args := []string{"crawl", "-q", "--state", filepath.Join(d.dir, "state"), "-w", drillDelay.String(), "--max-pages", fmt.Sprint(pages), "-H", "X-Crawl: " + crawl, "-o", filepath.Join(d.dir, dir)}
@@ -81,7 +81,7 @@ func (d *drill) requests(crawl string) (n int) {
 	return n
 }
 
-// kill kills the process of a crawl.
+// kill kills the process of a crawl, and records the time.
 func (d *drill) kill(p *proc, crawl string) {
 	d.mu.Lock()
 	d.killed[crawl] = time.Now()
@@ -90,8 +90,8 @@ func (d *drill) kill(p *proc, crawl string) {
 	<-p.done
 }
 
-// judge checks the servers' logs: one request at a time, with pauses. It leaves out requests that were in flight when their process was
-// killed: a server cannot know when they ended.
+// judge checks in the servers' log that each host got one request at a time, with pauses between them. It leaves out requests that were in
+// flight when their process was killed, because a server cannot know when they ended.
 func (d *drill) judge() {
 	d.t.Helper()
 	d.mu.Lock()
@@ -110,7 +110,7 @@ func (d *drill) judge() {
 	}
 }
 
-// verify checks the ledgers in these directories, and those that the state directory knows.
+// verify checks the ledgers in these directories together, and then the ledgers of all jobs that the state directory knows.
 func (d *drill) verify(dirs ...string) {
 	d.t.Helper()
 	args := []string{"verify"}
@@ -136,7 +136,7 @@ func TestDrillFourProcessesOnOneHost(t *testing.T) {
 	}
 	for i, p := range crawls {
 		p.ends(0)
-		if n := d.requests(dirs[i]); n != 6 { // robots.txt and 5 pages
+		if n := d.requests(dirs[i]); n != 6 { // one for robots.txt and five for pages
 			t.Errorf("%d requests of %s", n, dirs[i])
 		}
 	}
@@ -144,7 +144,7 @@ func TestDrillFourProcessesOnOneHost(t *testing.T) {
 	d.verify(dirs...)
 }
 
-// One of four processes is killed again and again, and started again.
+// One of four processes is killed and started again, several times.
 func TestDrillKilledProcess(t *testing.T) {
 	t.Parallel()
 	d := newDrill(t, 1)

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// A page of a link flood has this many links of this many bytes: just below the limit of a body.
+// Each page of a link flood has this many links of this many bytes. Together they are just below the limit of a body.
 const (
 	floodLinks = 5200
 	floodURL   = 1900
@@ -49,7 +49,7 @@ func newFlood(t *testing.T) string {
 	return s.URL
 }
 
-// flooded runs a crawl of this many pages of a flood, and returns its summary and its peak memory in MiB.
+// flooded runs a crawl that is limited to this many pages of a flood, and returns its summary and its peak memory in MiB.
 func flooded(t *testing.T, pages int, args ...string) (summary string, mib int) {
 	t.Helper()
 	if testing.Short() {
@@ -79,8 +79,8 @@ func flooded(t *testing.T, pages int, args ...string) (summary string, mib int) 
 	}
 }
 
-// peak returns the peak memory of a process so far, in MiB. For a process that has ended, the system reports at least the memory of its
-// parent at the start.
+// peak returns the peak memory of a process up to now, in MiB. For a process that has ended, the figure of the system is never less than
+// the memory that the parent had when it started the process.
 func peak(pid int) (mib int) {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // empty if the process has ended
 	if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
@@ -89,8 +89,8 @@ func peak(pid int) (mib int) {
 	return mib >> 10
 }
 
-// TestFloodFitsInMemory checks that a crawl with a job directory keeps all URLs of a flood there: together they are larger than the allowed
-// memory.
+// TestFloodFitsInMemory checks that a crawl with a job directory keeps the URLs of a flood on disk: together, they are larger than the
+// memory that the crawl may use.
 func TestFloodFitsInMemory(t *testing.T) {
 	t.Parallel()
 	pages := 26 // 245 MiB of URLs
@@ -104,8 +104,8 @@ func TestFloodFitsInMemory(t *testing.T) {
 	}
 }
 
-// TestFloodInMemoryIsReported checks that a crawl without a job directory keeps as many URLs of a flood as fit into its queue, and reports
-// the outcome of the others.
+// TestFloodInMemoryIsReported checks that a crawl without a job directory keeps only as many URLs of a flood as fit into its queue, and
+// reports the outcome of the other URLs.
 func TestFloodInMemoryIsReported(t *testing.T) {
 	t.Parallel()
 	pages := 28 // 264 MiB of URLs

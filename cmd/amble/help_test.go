@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// model returns the commands and flags of the application.
+// model returns the commands and flags of the amble application.
 func model(t *testing.T) *kong.Application {
 	t.Helper()
 	a, _, _ := testApp(nil)
@@ -29,7 +29,7 @@ func model(t *testing.T) *kong.Application {
 	return k.Model
 }
 
-// Every command has a group and a help text that fits a terminal of 80 columns.
+// Every command has a group, and a help text that fits into 80 columns.
 func TestHelpFitsATerminal(t *testing.T) {
 	t.Parallel()
 	for _, c := range model(t).Children {
@@ -56,7 +56,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 	}
 }
 
-// A flag of another program gets a hint at flags that exist here, but only if amble does not have that flag.
+// If the user gives a flag of another program, the error suggests the flag to use instead, unless amble has a flag with that name.
 func TestForeignFlagsPointAtOurs(t *testing.T) {
 	t.Parallel()
 	var crawl *kong.Node
@@ -93,7 +93,7 @@ func TestForeignFlagsPointAtOurs(t *testing.T) {
 	}
 }
 
-// Formats that a job's directory has already are not kinds of export: the error says where to find them.
+// JSON and WARC files are in the job's directory already, so they are not kinds of export. The error says where to find these files.
 func TestExportSaysWhereJSONAndWARCAre(t *testing.T) {
 	t.Parallel()
 	for to, want := range map[string]string{"json": "visits.jsonl in the job's directory", "jsonl": "visits.jsonl", "warc": "--archive has WARC files in warc/"} {
@@ -104,8 +104,8 @@ func TestExportSaysWhereJSONAndWARCAre(t *testing.T) {
 	}
 }
 
-// There are at most twenty commands, including subcommands, and the help of a command with subcommands lists at most six; each command that
-// is not listed names the one to use.
+// There are at most twenty commands, including subcommands. The help of a command lists at most six subcommands; a subcommand that is not
+// listed names the one to use.
 func TestCommandsAreFew(t *testing.T) {
 	t.Parallel()
 	few := func(of *kong.Node, most int) int {
@@ -134,7 +134,7 @@ func TestCommandsAreFew(t *testing.T) {
 	}
 }
 
-// Messages, pages and help use the present names of commands. Only an old command's own help may use its old name.
+// Messages, pages and help texts use the present names of commands. Only the help of an old command may use the old name.
 func TestNamedCommandsExist(t *testing.T) {
 	t.Parallel()
 	exists := map[string]bool{"help": true}
@@ -203,8 +203,8 @@ func TestNamedCommandsExist(t *testing.T) {
 	}
 }
 
-// The documents for users of other programs and the hints of the command agree: each flag in a first column is a flag of amble, or has a
-// hint with a flag or command from the second column.
+// The documents for users of other programs agree with the hints of the command: each flag in the first column of a table is a flag of
+// amble, or the hint for it names a flag or command from the second column.
 func TestHintsAreThoseOfTheDocuments(t *testing.T) {
 	t.Parallel()
 	hints, ours := map[string]string{}, map[string]bool{}

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// page is a page with links.
+// page returns a handler for an HTML page with these links.
 func page(title string, links ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

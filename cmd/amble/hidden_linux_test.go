@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// Misleading characters and secrets that a site sends reach no terminal and no file except the archive, which contains the received bytes.
+// If a site sends misleading characters or secrets, they reach no terminal, and no file except the archive, which has the received bytes.
 func TestHiddenCharactersAndPasswords(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -34,7 +34,7 @@ func TestHiddenCharactersAndPasswords(t *testing.T) {
 		case "/type":
 			w.Header().Set("Content-Type", "text/x"+turned)
 		case "/gone":
-			w.Header()["X"+control] = []string{turned} // no header at all
+			w.Header()["X"+control] = []string{turned} // such a field is not valid in a header
 			w.WriteHeader(http.StatusNotFound)
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -57,7 +57,7 @@ func TestHiddenCharactersAndPasswords(t *testing.T) {
 		{"crawl", "http://user:" + secret + "@a.test/"}, {"robots", "http://user:" + secret + "@a.test/" + turned},
 		{"crawl", "--" + turned + control}, {"explain", dir, turned + control},
 	} {
-		out, _ := exec.Command("amble", args...).CombinedOutput() // only the output matters
+		out, _ := exec.Command("amble", args...).CombinedOutput() // commands may fail: only what they print matters
 		said.Write(out)
 		shows(t, strings.Join(args[:1], " "), out, secret)
 	}
@@ -67,7 +67,7 @@ func TestHiddenCharactersAndPasswords(t *testing.T) {
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		name := must(filepath.Rel(dir, path))
 		if err != nil || e.IsDir() || strings.HasPrefix(name, "frontier") || strings.HasSuffix(name, ".txt") || strings.HasSuffix(name, ".gz") {
-			return err // the queue and the evidence contain the received bytes
+			return err // the queue and the copies of received files contain the received bytes
 		}
 		shows(t, name, must(os.ReadFile(path)), secret)
 		return nil
@@ -95,7 +95,7 @@ func TestHiddenCharactersAndPasswords(t *testing.T) {
 	}
 }
 
-// shows checks that text contains neither hidden characters nor the secret.
+// shows reports hidden characters and the secret in text as errors.
 func shows(t *testing.T, what string, text []byte, secret string) {
 	t.Helper()
 	for line := range bytes.Lines(text) {

@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// newIdentity makes the folder of an identity with the command.
+// newIdentity makes the folder of an identity with the amble command.
 func newIdentity(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "labbot")
@@ -33,12 +33,12 @@ func newIdentity(t *testing.T) string {
 	return dir
 }
 
-// wary is a site that answers only signed requests.
+// wary is a site that answers only requests that are signed.
 type wary struct {
 	verifier identity.Verifier
 
 	mu       sync.Mutex
-	requests []string // each is "signed", "unsigned" or a description of what is wrong with the signature
+	requests []string // "signed", "unsigned", or what is wrong with the signature, for each request
 }
 
 func newWary(t *testing.T, dir string) *wary {
@@ -82,8 +82,8 @@ func (w *wary) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestSignedCrawl crawls a site that demands signatures, also for robots.txt. The request for the target of a redirect has its own
-// signature: the site checks path and nonce.
+// TestSignedCrawl crawls a site that demands signatures for all requests, even for robots.txt. The request for the target of a redirect
+// must have a new signature: the site checks path and nonce.
 func TestSignedCrawl(t *testing.T) {
 	labbot := newIdentity(t)
 	site := newWary(t, labbot)
@@ -119,7 +119,7 @@ func TestSignedCrawl(t *testing.T) {
 	noSecrets(t, labbot, dir)
 }
 
-// TestChallengeWithoutIdentity checks that a crawl that does not sign treats the challenge as the site's answer.
+// TestChallengeWithoutIdentity checks that a crawl that does not sign treats a request for a signature as an ordinary response.
 func TestChallengeWithoutIdentity(t *testing.T) {
 	site := newWary(t, newIdentity(t))
 	srv := httptest.NewTLSServer(site)
@@ -131,7 +131,7 @@ func TestChallengeWithoutIdentity(t *testing.T) {
 	}
 }
 
-// TestRejectedSignature checks that a site with a wrong clock costs one more request, and that the user is told.
+// TestRejectedSignature checks that a site whose clock is wrong costs only one more request, and that the user is told.
 func TestRejectedSignature(t *testing.T) {
 	labbot := newIdentity(t)
 	late := newWary(t, labbot)

@@ -26,7 +26,7 @@ var updateGoldens = flag.Bool("update", false, "rewrite what tests compare with:
 
 const jobSchemaFile = "../../docs/job.schema.json"
 
-// jobSchema is the part of JSON Schema (draft 2020-12) that job.schema.json uses.
+// jobSchema represents the part of JSON Schema (draft 2020-12) that job.schema.json uses.
 type jobSchema struct {
 	Dialect     string                `json:"$schema,omitempty"`
 	Title       string                `json:"title,omitempty"`
@@ -46,7 +46,7 @@ type jobSchema struct {
 	Defs        map[string]*jobSchema `json:"$defs,omitempty"`
 }
 
-// schemaOfKeys returns the schema of the keys.
+// schemaOfKeys returns the schema of a job file, made from the keys.
 func schemaOfKeys() *jobSchema {
 	no, zero := false, 0.0
 	text := &jobSchema{Type: "string"}
@@ -132,11 +132,11 @@ func schemaOfKey(k *job.Key) *jobSchema {
 	return s
 }
 
-// TestJobSchemaIsOfTheFlags compares the published schema with the flags. After a change of flags,
+// TestJobSchemaIsOfTheFlags compares the published schema of job files with the flags. After a change of flags,
 //
 //	go test ./cmd/amble -run JobSchema -update
 //
-// writes it anew.
+// writes the schema again.
 func TestJobSchemaIsOfTheFlags(t *testing.T) {
 	var want bytes.Buffer
 	enc := json.NewEncoder(&want)
@@ -174,7 +174,7 @@ func readJobSchema(t *testing.T) *jobSchema {
 	return s
 }
 
-// TestPrintedConfigFollowsTheSchema prints random configurations and validates them.
+// TestPrintedConfigFollowsTheSchema prints random configurations, and validates them against the schema.
 func TestPrintedConfigFollowsTheSchema(t *testing.T) {
 	t.Parallel()
 	s := readJobSchema(t)
@@ -191,7 +191,7 @@ func TestPrintedConfigFollowsTheSchema(t *testing.T) {
 	}
 }
 
-// TestJobFollowsTheSchema validates the file that a crawl writes to its job directory, including overrides.
+// TestJobFollowsTheSchema validates the job file that a crawl with overrides writes to its job directory.
 func TestJobFollowsTheSchema(t *testing.T) {
 	t.Parallel()
 	s := readJobSchema(t)
@@ -215,7 +215,7 @@ func TestJobFollowsTheSchema(t *testing.T) {
 	}
 }
 
-// TestSchemaRefusesWhatTheCommandRefuses checks that schema and command accept and refuse the same lines.
+// TestSchemaRefusesWhatTheCommandRefuses checks that the schema and the command accept the same lines, and refuse the same lines.
 func TestSchemaRefusesWhatTheCommandRefuses(t *testing.T) {
 	t.Parallel()
 	s := readJobSchema(t)
@@ -251,7 +251,7 @@ func anyYAML(t *testing.T, text string) any {
 	return v
 }
 
-// validate returns the ways in which v violates p.
+// validate returns descriptions of the ways in which the value v at the path at violates p.
 func (s *jobSchema) validate(p *jobSchema, at string, v any) (wrong []string) {
 	if p.Ref != "" {
 		p = s.Defs[strings.TrimPrefix(p.Ref, "#/$defs/")]

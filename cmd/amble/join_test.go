@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestCrawlsTakeTurnsByAnEngine runs two crawls that share only an engine, like crawls on two machines.
+// TestCrawlsTakeTurnsByAnEngine runs two crawls that share an engine and nothing else, like crawls on two machines.
 func TestCrawlsTakeTurnsByAnEngine(t *testing.T) {
 	t.Parallel()
 	const delay = 100 * time.Millisecond

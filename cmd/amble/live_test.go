@@ -31,7 +31,7 @@ func (p *process) page(t *testing.T) (base, token string) {
 	}
 }
 
-// request makes a request of a page and returns the status and the body.
+// request makes a request of a live page, and returns the status and the body.
 func request(t *testing.T, method, url, token string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
@@ -52,7 +52,7 @@ func request(t *testing.T, method, url, token string) (int, string) {
 	return res.StatusCode, string(b)
 }
 
-// checkRefusals gives orders and requests the page like a client without permission.
+// checkRefusals makes requests without permission, for the page and for orders, and checks that they are refused.
 func checkRefusals(t *testing.T, base, token string) {
 	t.Helper()
 	for _, c := range []struct {
@@ -85,7 +85,7 @@ func checkRefusals(t *testing.T, base, token string) {
 	}
 }
 
-// TestListenAndServe watches a crawl, ends it on its page, and later serves the page from its directory.
+// TestListenAndServe watches a crawl and ends it on its live page. Later it serves the page from the job's directory.
 func TestListenAndServe(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	for _, args := range [][]string{{"--no-keep"}, {"-o", dir}} {
@@ -144,8 +144,8 @@ func TestListenAndServe(t *testing.T) {
 	}
 }
 
-// TestQuietListenPrintsItsAddress checks that -q still prints the address with the token, without which nobody could open the page, and
-// nothing else.
+// TestQuietListenPrintsItsAddress checks that with -q, the command prints only the address of the page with the token, because nobody could
+// open the page without it.
 func TestQuietListenPrintsItsAddress(t *testing.T) {
 	for _, c := range []struct{ format, begin string }{{"text", "amble: watch it at http://127.0.0.1:"}, {"json", `{"time":`}} {
 		site := newSlowSite(t)
@@ -166,7 +166,7 @@ func TestQuietListenPrintsItsAddress(t *testing.T) {
 	}
 }
 
-// TestServeHearsSignalsFromTheBeginning checks that the process handles signals as soon as its address is printed.
+// TestServeHearsSignalsFromTheBeginning checks that the process handles signals from the time that it prints its address.
 func TestServeHearsSignalsFromTheBeginning(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	if err := os.CopyFS(dir, os.DirFS("testdata/job-0.1.0/finished")); err != nil {

@@ -24,11 +24,11 @@ func TestMain(m *testing.M) {
 		return
 	}
 	quicktmp.Use()
-	if state := os.Getenv("TEST_STATE"); state != "" { // set for scripts whose commands share a state directory
+	if state := os.Getenv("TEST_STATE"); state != "" { // set by scripts whose commands share a state directory
 		_ = os.Setenv("AMBLE_STATE", state) // this name cannot fail
 	}
 	if !long.Race {
-		_ = flag.Set("test.parallel", "16") // tests with processes wait more than they compute; a given -parallel takes precedence
+		_ = flag.Set("test.parallel", "16") // tests with processes mostly wait; a -parallel flag takes precedence
 	}
 	testscript.Main(m, map[string]func(){"amble": main, "program": program})
 }
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 func TestScript(t *testing.T) {
 	t.Parallel()
 	dir, files := "testdata/script", []string(nil)
-	if long.Race { // only scripts that crawl: each command is a process, which then starts slowly
+	if long.Race { // only scripts that crawl: each command is a process, which starts slowly with the race detector
 		for _, name := range []string{"crawl", "demo", "plan", "resume", "robots"} {
 			files = append(files, filepath.Join(dir, name+".txtar"))
 		}
@@ -55,7 +55,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// condition implements [browser]: whether pages can be rendered here.
+// condition implements the condition [browser] of scripts: it holds if pages can be rendered on this machine.
 func condition(t *testing.T) func(string) (bool, error) {
 	browser := sync.OnceValue(func() bool {
 		r, err := chromium.New(t.Context(), chromium.Config{})

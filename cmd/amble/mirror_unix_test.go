@@ -15,14 +15,14 @@ import (
 	"testing"
 )
 
-// A mirror whose command is killed again and again becomes the same as one that was made without interruption.
+// If the command that makes a mirror is killed several times, the mirror becomes the same as one made without interruption.
 func TestKilledMirrorResumes(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
 	const pages, kills = 60, 4 // each process has enough work left to reach its kill
 	var asked atomic.Int64
 	killed, reached := make(chan struct{}), make(chan struct{})
-	var at atomic.Int64 // the number of the request that is left unanswered until the process is killed
+	var at atomic.Int64 // number of the request that gets no response until the process is killed
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked.Add(1) == at.Load() {
 			reached <- struct{}{}
@@ -47,7 +47,7 @@ func TestKilledMirrorResumes(t *testing.T) {
 		}
 		<-reached
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // killed
+		_ = cmd.Wait() // returns an error, because the process was killed
 		killed <- struct{}{}
 	}
 	if out, err := mirror("killed").CombinedOutput(); err != nil {
@@ -61,7 +61,7 @@ func TestKilledMirrorResumes(t *testing.T) {
 	}
 }
 
-// copyOf returns the names of a mirror's files with their lengths.
+// copyOf returns the names and lengths of a mirror's files.
 func copyOf(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder

@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// oldJob returns a copy of a job directory from an earlier version, and a function that runs a command and checks its exit code and output.
+// oldJob returns a copy of a recorded job directory, and a function that runs a command and checks its exit code and output.
 func oldJob(t *testing.T, name string) (dir string, run func(code int, says []string, args ...string)) {
 	return copiedJob(t, name), func(want int, says []string, args ...string) {
 		t.Helper()
@@ -56,7 +56,7 @@ func TestFinishedJobOfVersion010(t *testing.T) {
 	run(cli.ExitDone, []string{"files as in SHA256SUMS"}, "verify", dir)
 }
 
-// TestKilledJobOfVersion010 reads a killed job of version 0.1.0, and resumes it with the site at its old address, behind a proxy.
+// TestKilledJobOfVersion010 reads a killed job of version 0.1.0, and resumes it. The site keeps its old address, behind a proxy.
 func TestKilledJobOfVersion010(t *testing.T) {
 	t.Parallel()
 	dir, run := oldJob(t, "job-0.1.0/killed")
@@ -68,14 +68,14 @@ func TestKilledJobOfVersion010(t *testing.T) {
 	if after := visitsOf(t, dir); !strings.HasPrefix(after, before) || strings.Count(after, "\n") != strings.Count(before, "\n")+2 {
 		t.Errorf("visits were\n%s\nand are\n%s", before, after)
 	}
-	// Of the requests after the kill, two are for pages and one is for robots.txt: the job's copy is older than a day.
+	// The new process requests two pages, and robots.txt, because the job's copy is older than a day.
 	run(cli.ExitDone, []string{"no violation\n", "9 requests to 1 host, by 2 processes, 1 cut off", "as they were committed"}, "verify", dir)
 	run(cli.ExitDone, []string{"5 pages", "done, nothing left"}, "report", dir)
 	run(cli.ExitDone, []string{"7 visits, 0 differ"}, "replay", dir)
 	run(cli.ExitDone, nil, "export", dir, "--to", "wacz", "-o", filepath.Join(t.TempDir(), "job.wacz"))
 }
 
-// TestKilledJobOfVersion020 resumes a killed job of version 0.2.0. TestOutsideOfRecordedJobs reads it, and the finished one.
+// TestKilledJobOfVersion020 resumes a killed job of version 0.2.0. TestOutsideOfRecordedJobs reads this job and the finished one.
 func TestKilledJobOfVersion020(t *testing.T) {
 	t.Parallel()
 	dir, run := oldJob(t, "job-0.2.0/killed")
@@ -99,7 +99,7 @@ func visitsOf(t *testing.T, dir string) string {
 	return string(b)
 }
 
-// oldSite serves the site of the old jobs, and returns a proxy to it.
+// oldSite serves the site of the recorded jobs, and returns a proxy for it.
 func oldSite(t *testing.T) string {
 	t.Helper()
 	return siteBehindProxy(t, func(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +111,7 @@ func oldSite(t *testing.T) string {
 	})
 }
 
-// siteBehindProxy serves a site, and returns a proxy that provides it at http://127.0.0.1:8807.
+// siteBehindProxy serves a site, and returns a proxy through which the site has the address http://127.0.0.1:8807.
 func siteBehindProxy(t *testing.T, serve http.HandlerFunc) string {
 	t.Helper()
 	site := httptest.NewServer(serve)
@@ -127,7 +127,7 @@ func siteBehindProxy(t *testing.T, serve http.HandlerFunc) string {
 	return proxy.URL
 }
 
-// tunnel answers a CONNECT, and copies between the client and addr until either of them closes.
+// tunnel answers a CONNECT request. It copies bytes between the client and addr until either side closes the connection.
 func tunnel(t *testing.T, w http.ResponseWriter, addr string) {
 	to, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
 	if err != nil {

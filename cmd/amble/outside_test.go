@@ -18,13 +18,13 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// The outside of the command is compared with files in testdata/outside, so that no change of its inside alters it unnoticed:
-// the help of every command, what it says of recorded jobs, and the files that a crawl writes. TestOutsideExitCodes has the exit
-// codes. After a change that users are meant to notice,
+// The golden files in testdata/outside record the command as its users see it, so that no internal change alters it unnoticed: the help of
+// every command, the output about recorded jobs, and the files that a crawl writes. TestOutsideExitCodes checks exit codes. After a change
+// that users are meant to notice,
 //
 //	go test ./cmd/amble -run Outside -update
 //
-// writes the files anew.
+// writes the golden files again.
 
 // sameAsGolden compares text with a file in testdata/outside.
 func sameAsGolden(t *testing.T, name, text string) {
@@ -54,13 +54,13 @@ func lineAt(lines []string, i int) string {
 	return "(the end)"
 }
 
-// transcript is what commands printed, with their exit codes.
+// transcript records the output and exit codes of commands.
 type transcript struct {
 	strings.Builder
-	names *strings.Replacer // replaces texts that differ between machines
+	names *strings.Replacer // replaces texts that differ from machine to machine
 }
 
-// run runs a command and adds what it prints.
+// run runs a command, and adds its output and exit code.
 func (s *transcript) run(args ...string) {
 	a, out, errs := testApp(nil)
 	code := a.run(args)
@@ -71,7 +71,7 @@ func (s *transcript) run(args ...string) {
 	fmt.Fprintf(s, "[exit %d]\n\n", code)
 }
 
-// file adds the content of a file, or those of all files in a directory.
+// file adds the content of a file, or of all files in a directory.
 func (s *transcript) file(t *testing.T, path string) {
 	t.Helper()
 	err := filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
@@ -87,7 +87,7 @@ func (s *transcript) file(t *testing.T, path string) {
 	}
 }
 
-// now matches the time of a status. machines lists the texts that depend on the machine and the time.
+// machines lists the texts that depend on the machine and the time. Among them, now matches the time of a status.
 var machines = []struct {
 	pattern *regexp.Regexp
 	by      string
@@ -121,7 +121,7 @@ func TestOutsideHelpOfEveryCommand(t *testing.T) {
 	sameAsGolden(t, "help.txt", s.String())
 }
 
-// recordedJobs are jobs that earlier versions wrote.
+// recordedJobs lists jobs that earlier versions have written.
 var recordedJobs = []string{"job-0.1.0/finished", "job-0.1.0/killed", "job-0.2.0/finished", "job-0.2.0/killed"}
 
 // copiedJob returns a copy of a recorded job.

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// checkEvidence performs a check that a site's owner could write: it uses no code of amble.
+// checkEvidence checks evidence as the owner of a site could, with a program that uses no code of amble.
 func checkEvidence(lines []string, keys map[string]ed25519.PublicKey) (own, heads int, err error) {
 	type member struct{ Begin, Digest, Chain, Event, Token, Sha256, Kid string }
 	decode := func(text string) []byte {
@@ -104,7 +104,7 @@ func TestSiteOwnerCanCheckEvidence(t *testing.T) {
 	for _, k := range published.Keys {
 		keys[k.Kid], _ = base64.RawURLEncoding.DecodeString(k.X)
 	}
-	lines := strings.Split(strings.TrimSpace(evidence), "\n")[1:] // the lines after the account
+	lines := strings.Split(strings.TrimSpace(evidence), "\n")[1:] // without the first line, the account
 	if own, heads, err := checkEvidence(lines, keys); err != nil || own != 5 || heads != 1 || len(lines) != 10 {
 		t.Fatalf("%d of %d lines in full, %d heads, %v\n%s", own, len(lines), heads, err, evidence)
 	}

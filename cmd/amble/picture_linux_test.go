@@ -17,11 +17,11 @@ const (
 	pictureFile    = "../../docs/terminal.svg"
 	pictureColumns = 92
 	pictureRows    = 40
-	pictureShop    = "http://127.0.0.1:8808/" // served by amble demo --serve
-	pictureTime    = 4800 * time.Millisecond  // accessibility rules require a way to stop animations longer than five seconds
+	pictureShop    = "http://127.0.0.1:8808/" // the address at which amble demo --serve serves the shop
+	pictureTime    = 4800 * time.Millisecond  // accessibility rules require that the reader can stop an animation of more than five seconds
 )
 
-// watched runs a crawl of the bookshop on a terminal, and calls see after every write.
+// watched runs a crawl of the bookshop on a terminal, and calls see after every output.
 func watched(t *testing.T, see func(*vt.Terminal)) {
 	t.Helper()
 	port := 0
@@ -67,7 +67,7 @@ var (
 	sentences   = strings.NewReplacer("&#34;", `"`, "&#39;", "'", "&gt;", ">", "&lt;", "<", "&amp;", "&")
 )
 
-// pictured returns the lines of an SVG picture that have this class.
+// pictured returns the lines of text in an SVG picture that have this class.
 func pictured(picture []byte, class string) (lines []string) {
 	for _, m := range pictureLine.FindAllStringSubmatch(string(picture), -1) {
 		if m[1] == class {
@@ -77,8 +77,8 @@ func pictured(picture []byte, class string) (lines []string) {
 	return lines
 }
 
-// TestTerminalPicture compares terminal.svg, the record of a crawl on a terminal, with another such crawl: the lines that stay
-// are the same, those of the summary at least in their names, and the others are a status. It is written by
+// TestTerminalPicture compares terminal.svg, an animation of a crawl on a terminal, with a new crawl. Permanent lines must be the same; in
+// the summary only the first word of each line. All other lines must be a status. The file is written by
 //
 //	go test ./cmd/amble -run TerminalPicture -update
 func TestTerminalPicture(t *testing.T) {
@@ -130,7 +130,7 @@ func TestTerminalPicture(t *testing.T) {
 
 func firstWord(line string) string { return strings.Fields(line)[0] }
 
-// authority returns the host and port of a URL that ends after them with a slash.
+// authority returns the host and port of a URL that has an empty path or "/".
 func authority(base string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(base, "http://"), "/")
 }

@@ -19,7 +19,7 @@ import (
 
 const victimText = "a file of somebody else\n"
 
-// limitedJob makes a job that a limit has ended, with an archive, and returns its directory and its seed.
+// limitedJob makes a job with an archive that ended at its limit of pages. It returns the job's directory and seed.
 func limitedJob(t *testing.T) (dir, seed string) {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,8 +47,8 @@ func copyJob(t *testing.T, dir string) string {
 	return to
 }
 
-// Foreign files in a job directory are neither written through, nor truncated, nor waited for: commands refuse the directory and name the
-// files.
+// If a file in a job directory is a link or a pipe that somebody else has put there, commands do not write to its target, truncate it or
+// wait for it. They refuse the directory and name the file.
 func TestPlantedFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -81,7 +81,7 @@ func TestPlantedFilesAreRefused(t *testing.T) {
 				} else {
 					text := []byte(victimText)
 					if b, err := os.ReadFile(path); err == nil {
-						text = b // content that looks like a file of amble
+						text = b // content that looks like amble's
 					}
 					if err := os.WriteFile(victim, text, 0o600); err != nil {
 						t.Fatal(err)
@@ -94,7 +94,7 @@ func TestPlantedFilesAreRefused(t *testing.T) {
 				before := content(t, victim)
 				commands := [][]string{{"resume", dir, "--max-pages", "4"}, {"crawl", "-o", dir, "--max-pages", "4", seed}}
 				if !long.Full() {
-					commands = commands[(i+k)%2:][:1] // each file is tried with both commands
+					commands = commands[(i+k)%2:][:1] // this half of the tests uses one of the two commands
 				}
 				for _, args := range commands {
 					code, stderr := amble(t, args...)
@@ -110,7 +110,7 @@ func TestPlantedFilesAreRefused(t *testing.T) {
 	}
 }
 
-// content returns the content of a file, or of all files of a directory.
+// content returns the content of a file, or of all files in a directory.
 func content(t *testing.T, path string) string {
 	t.Helper()
 	var all strings.Builder
@@ -128,7 +128,7 @@ func content(t *testing.T, path string) string {
 	return all.String()
 }
 
-// A file with a second hard link counts as foreign, too.
+// A file with a second hard link is refused as foreign, too.
 func TestHardLinksAreNotWrittenTo(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -149,7 +149,7 @@ func TestHardLinksAreNotWrittenTo(t *testing.T) {
 	}
 }
 
-// Commands that only read do not follow links either, and do not wait for pipes.
+// Commands that only read a job do not follow links in its directory, and do not wait for pipes.
 func TestReadersFollowNoLinks(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -189,7 +189,7 @@ func TestReadersFollowNoLinks(t *testing.T) {
 	}
 }
 
-// No command waits for a named pipe in a job directory, whichever file it replaces.
+// If a named pipe replaces any file in a job directory, no command waits for it.
 func TestNoCommandWaitsForPipeInJobDirectory(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)

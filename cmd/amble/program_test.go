@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// program implements "program DIR SEED [handler]": without the command, it makes a job directory or resumes the existing one, and fetches
-// two more pages each time.
+// program implements the script command "program DIR SEED [handler]", which uses the packages without the amble command. It makes a job
+// directory or resumes the existing one, and fetches two more pages each time.
 func program() {
 	dir, seed := os.Args[1], os.Args[2]
 	var config job.Config

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestReplayCommand replays a crawl, and then the same crawl with changed visits.
+// TestReplayCommand replays a crawl. It then changes visits of the job and replays the crawl again.
 func TestReplayCommand(t *testing.T) {
 	t.Parallel()
 	dir, _ := limitedJob(t)

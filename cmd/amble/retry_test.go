@@ -17,7 +17,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// The URLs of a host that was given up because it failed throughout are tried again if that is requested, and only then.
+// The URLs of a host that was given up after failures only are tried again if the user asks for a retry, and only then.
 func TestRetryOfHostThatWasGivenUp(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool
@@ -56,14 +56,14 @@ func TestRetryOfHostThatWasGivenUp(t *testing.T) {
 		t.Error(got)
 	}
 	run(0, "verify", dir)
-	run(0, "resume", dir, "--retry", "deferred,failed", "--max-failures", "1") // nothing is left to try
+	run(0, "resume", dir, "--retry", "deferred,failed", "--max-failures", "1") // all URLs have been fetched
 	if got := outcomes(t, dir); strings.Join(got, " ") != want {
 		t.Error(got)
 	}
 }
 
-// A host that was left after five challenges of a bot wall is requested again when the operator orders it, and the check of the ledger
-// accepts that.
+// A host that was given up after five challenges of a bot wall is requested again if the operator orders that. Verify then finds no
+// violation in the ledger.
 func TestRetryOfHostBehindABotWall(t *testing.T) {
 	t.Parallel()
 	var walled atomic.Bool
@@ -95,8 +95,8 @@ func TestRetryOfHostBehindABotWall(t *testing.T) {
 	run("verify", dir)
 }
 
-// outcomes returns the paths and outcomes of a job's visits, sorted by path. Visits of one URL stay in order; those of several end in any
-// order.
+// outcomes returns the paths and outcomes of a job's visits, sorted by path. Several visits of one URL stay in the order of the
+// file.
 func outcomes(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, job.VisitsName))
@@ -115,7 +115,7 @@ func outcomes(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// For a retry, a page whose connection broke counts as failed; a page truncated by a limit does not.
+// With --retry, a page whose connection broke counts as failed. A page truncated by a limit does not.
 func TestRetryOfPagesCutShort(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool

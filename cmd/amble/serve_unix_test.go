@@ -18,7 +18,7 @@ import (
 	"github.com/amble-crawler/amble/jobs"
 )
 
-// A signal lets the request in flight end. The job continues when the service is started again, with the token that the first start made.
+// After SIGTERM, the request in flight may end. The next start of the service continues the job, and has the token of the first start.
 func TestServeEndsNormallyAndResumes(t *testing.T) {
 	dir, site := filepath.Join(t.TempDir(), "data"), newSlowSite(t)
 	serve := func() (*process, func(method, path, body string) string) {
@@ -70,7 +70,7 @@ func TestServeRefusesWhatIsNotSafe(t *testing.T) {
 	}
 }
 
-// startService starts a command that serves the jobs of dir over HTTP, and returns it with a function that makes requests with its token.
+// startService starts a command that serves the jobs of dir over HTTP. It also returns a function that makes requests with the token.
 func startService(t *testing.T, dir string, args ...string) (p *process, ask func(method, path, body string) string) {
 	t.Helper()
 	p = start(t, args...)
@@ -107,7 +107,7 @@ func startService(t *testing.T, dir string, args ...string) (p *process, ask fun
 	}
 }
 
-// Agents need a token, and can reach only public addresses unless the operator allows others.
+// Agents need a token. They can reach only public addresses, unless the operator allows others.
 func TestAgentsAreServedByHTTP(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

@@ -12,8 +12,8 @@ import (
 	"github.com/amble-crawler/amble/cmd/amble/internal/terminal/vt"
 )
 
-// shellOnTerminal runs the shell on a terminal of this type, and types one text after each prompt. It returns the terminal's complete
-// output, including the typed text.
+// shellOnTerminal runs the shell on a terminal of the given type, and after each prompt types the next of the given texts. It returns all
+// output of the terminal, including the typed texts.
 func shellOnTerminal(t *testing.T, term, url string, typed ...string) string {
 	t.Helper()
 	pty, tty, err := vt.Open(100, 24)
@@ -50,7 +50,7 @@ func shellOnTerminal(t *testing.T, term, url string, typed ...string) string {
 	return all.String()
 }
 
-// A dumb terminal has a prompt and no editing.
+// On a dumb terminal, the shell has a prompt, but lines cannot be edited.
 func TestShellOnADumbTerminal(t *testing.T) {
 	site := httptest.NewServer(page("Home", "/a"))
 	defer site.Close()
@@ -60,7 +60,7 @@ func TestShellOnADumbTerminal(t *testing.T) {
 	}
 }
 
-// On a terminal, lines can be edited: there is a prompt, a history and completion, and the terminal's settings are restored.
+// On other terminals, the shell has a prompt, line editing, a history and completion. At the end it restores the terminal's settings.
 func TestShellOnATerminal(t *testing.T) {
 	site := httptest.NewServer(page("Home", "/a"))
 	defer site.Close()

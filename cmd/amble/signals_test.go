@@ -22,7 +22,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// slowSite has a home page and a page /slow, whose answer waits for release.
+// slowSite has a home page, and a page /slow that is not answered before release is called.
 type slowSite struct {
 	*httptest.Server
 	asked   chan struct{} // closed when /slow is requested
@@ -58,7 +58,7 @@ type process struct {
 	*exec.Cmd
 	stdout bytes.Buffer
 	stderr *bufio.Reader
-	kept   string // the name in the last line that was read
+	kept   string // name of the kept job in the last line that line has read
 }
 
 func start(t *testing.T, args ...string) *process {
@@ -77,7 +77,7 @@ func start(t *testing.T, args ...string) *process {
 	return p
 }
 
-// line reads stderr up to a line that contains this text.
+// line reads stderr up to a line that contains the text.
 func (p *process) line(t *testing.T, text string) {
 	t.Helper()
 	for {
@@ -94,14 +94,14 @@ func (p *process) line(t *testing.T, text string) {
 	}
 }
 
-// end reads the rest of stderr and returns it with the exit code.
+// end reads the rest of stderr, waits for the process, and returns its exit code with that text.
 func (p *process) end(t *testing.T) (code int, stderr string) {
 	t.Helper()
 	rest, err := io.ReadAll(p.stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = p.Wait() // its error is the exit code
+	_ = p.Wait() // returns an error unless the exit code is 0
 	return p.ProcessState.ExitCode(), string(rest)
 }
 
@@ -139,7 +139,7 @@ func TestFirstSignalFinishesWhatIsInFlight(t *testing.T) {
 	}
 }
 
-// With -q nothing is printed: the exit code reports the signal. If two signals are sent at once, the system decides which arrives first.
+// With -q nothing is printed; the exit code tells which signal arrived first. If two are sent at once, the system chooses their order.
 func TestQuietSignals(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)
@@ -161,7 +161,7 @@ func TestSecondSignalAborts(t *testing.T) {
 	p.line(t, "stopping")
 	p.signal(t, syscall.SIGINT)
 	p.line(t, "aborting requests in flight; press again to exit at once")
-	code, stderr := p.end(t) // though /slow never answers
+	code, stderr := p.end(t) // the process ends although /slow is never answered
 	if code != cli.ExitInterrupted {
 		t.Errorf("exit code %d", code)
 	}
@@ -173,7 +173,7 @@ func TestSecondSignalAborts(t *testing.T) {
 	}
 }
 
-// An interrupted job prints how to resume it, and can be resumed that way.
+// A job that is interrupted prints how to resume it. That command resumes the job.
 func TestSignalPrintsHowToResume(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)
@@ -197,7 +197,7 @@ func TestSignalPrintsHowToResume(t *testing.T) {
 	}
 }
 
-// A job that a second signal aborted can be resumed, and so can a job that a third signal ended at once.
+// A job can be resumed after a second signal has aborted its requests, or a third signal has ended the process at once.
 func TestAbortedJobCanBeResumed(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"aborting", "nothing"} {
@@ -208,12 +208,12 @@ func TestAbortedJobCanBeResumed(t *testing.T) {
 		p.signal(t, syscall.SIGTERM)
 		p.line(t, "stopping")
 		p.signal(t, syscall.SIGTERM)
-		if s == "nothing" { // while the second signal is being handled, or after that
+		if s == "nothing" { // the third signal arrives while the second one is being handled, or later
 			p.signal(t, syscall.SIGTERM)
 		}
 		code, stderr := p.end(t)
 		if w := p.ProcessState.Sys().(syscall.WaitStatus); w.Signaled() && w.Signal() == syscall.SIGTERM && s == "nothing" {
-			code = cli.ExitTerminated // signals were no longer watched when the third arrived: a shell sees the same
+			code = cli.ExitTerminated // signals were no longer handled when the third one arrived: a shell reports the same code
 		}
 		if code != cli.ExitTerminated {
 			t.Errorf("%s: exit code %d, stderr %s", s, code, stderr)
@@ -226,7 +226,7 @@ func TestAbortedJobCanBeResumed(t *testing.T) {
 	}
 }
 
-// Only one process can work on a job, even while that process is stopped. Another one can after it was killed.
+// While a process works on a job, no other process can, even if the first one is stopped. After a kill of the first one, another one can.
 func TestJobIsLocked(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)

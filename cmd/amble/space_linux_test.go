@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// bigPages serves 250 pages of 128 KiB that hardly compress; each links to the next two.
+// bigPages serves 250 pages of 128 KiB that hardly compress. Each page links to two more.
 func bigPages(t *testing.T) (seed string) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var n int

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/internal/long"
 )
 
-// TestStartCollectsNoGarbage counts the garbage collections of a process that reads its command line and has nothing to do: each would
-// delay the first request by two milliseconds.
+// TestStartCollectsNoGarbage checks that a process that only reads its command line collects garbage at most twice: each collection would
+// delay the first request of a crawl by two milliseconds.
 func TestStartCollectsNoGarbage(t *testing.T) {
 	t.Parallel()
 	if long.Race {

@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// siteServer is a real web server with lines of docs/politeness.md in its configuration.
+// siteServer represents a web server program whose configuration includes lines of docs/politeness.md.
 type siteServer struct {
 	fence, program string
-	config         string // template with %[1]s: a directory, %[2]d: a port, %[3]s: the lines, %[4]s: modules
+	config         string // template: %[1]s is a directory, %[2]d a port, %[3]s the lines, %[4]s modules
 	args           func(dir string) []string
 }
 
@@ -78,8 +78,8 @@ http://127.0.0.1:%[2]d {
 	}},
 }
 
-// TestLinesForSiteOwners crawls real servers whose configuration has the lines of docs/politeness.md: the first request is the last, and
-// other clients get the page. With the lines for robots.txt, only that file is requested.
+// TestLinesForSiteOwners crawls real web servers whose configuration has the lines of docs/politeness.md that keep amble out. Its first
+// request is refused and remains the only one; other clients get the page. With the lines for robots.txt, only that file is requested.
 func TestLinesForSiteOwners(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
@@ -107,7 +107,7 @@ func TestLinesForSiteOwners(t *testing.T) {
 				if resp.StatusCode != http.StatusOK {
 					t.Errorf("others get %s", resp.Status)
 				}
-				_ = exec.Command("amble", "crawl", "-q", "-o", filepath.Join(dir, "job"), "-w", "0s", at).Run() // its exit code says that no page was fetched
+				_ = exec.Command("amble", "crawl", "-q", "-o", filepath.Join(dir, "job"), "-w", "0s", at).Run() // fails, because no page is fetched
 				stop()                                                                                          // completes the log
 				got := strings.Count(string(must(os.ReadFile(filepath.Join(dir, "access.log")))), "\n") - 1
 				if want := map[string]int{"lines": 1, "robots.txt": 1, "no lines": 4}[name]; got != want {
@@ -118,8 +118,8 @@ func TestLinesForSiteOwners(t *testing.T) {
 	}
 }
 
-// start serves three pages that link to each other with these lines in the configuration. It returns the server's directory and address,
-// and a function that stops it.
+// start serves three pages that link to each other, with the given lines in the configuration of the server. It returns the directory and
+// the address of the server, and a function that stops it.
 func (s siteServer) start(t *testing.T, lines, robots string) (dir, at string, stop func()) {
 	t.Helper()
 	program, err := exec.LookPath(s.program)
@@ -144,7 +144,7 @@ func (s siteServer) start(t *testing.T, lines, robots string) (dir, at string, s
 	port := l.Addr().(*net.TCPAddr).Port
 	_ = l.Close()
 	modules := filepath.Join(filepath.Dir(program), "../lib/apache2/modules")
-	const all = "\n#%[1]s%[2]d%[3]q%[4]s" // a comment that uses every argument: each server uses only some
+	const all = "\n#%[1]s%[2]d%[3]q%[4]s" // a comment that uses every argument, because each server uses only some of them
 	config := fmt.Sprintf(s.config+all+"\n", dir, port, lines, modules)
 	if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
@@ -159,14 +159,14 @@ func (s siteServer) start(t *testing.T, lines, robots string) (dir, at string, s
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	stop = sync.OnceFunc(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // not a kill: on this signal Apache ends its child processes
+		_ = cmd.Process.Signal(syscall.SIGTERM) // no kill: after SIGTERM, Apache ends its child processes, too
 		<-ended
 	})
 	t.Cleanup(func() { stop() })
 	for at = fmt.Sprintf("http://127.0.0.1:%d/", port); ; time.Sleep(10 * time.Millisecond) {
 		select {
 		case err := <-ended:
-			stop = func() {} // nothing to stop
+			stop = func() {} // the server has ended already
 			t.Fatalf("%s: %v\n%s", s.program, err, log.String())
 		default:
 		}

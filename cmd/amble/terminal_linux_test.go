@@ -25,7 +25,7 @@ import (
 	"github.com/amble-crawler/amble/job/export"
 )
 
-// onTerminal runs amble with stderr on a terminal. After each output it calls until with the output so far. It returns the complete output.
+// onTerminal runs amble with stderr on a terminal. It calls until with the whole output so far after each output, and returns all output.
 func onTerminal(t *testing.T, columns uint16, env []string, until func(string), args ...string) string {
 	t.Helper()
 	pty, tty, err := vt.Open(int(columns), 24)
@@ -79,10 +79,10 @@ func TestTerminalShowsScopeStatusAndSummary(t *testing.T) {
 	}
 }
 
-// stdoutToo in the environment of onTerminal puts stdout on the terminal as well.
+// stdoutToo is an environment variable that makes onTerminal connect stdout to the terminal, too.
 const stdoutToo = "STDOUT=tty"
 
-// With stdout on the terminal as well, every URL has a line there, above the status, which is the last line of the screen.
+// If stdout is on the terminal as well, each URL has a line above the status, and the status is the last line of the screen.
 func TestPagesAreLinesOnATerminal(t *testing.T) {
 	for _, size := range []uint16{100, 60, 40, 0} { // 0: the terminal does not report its size
 		columns := cmp.Or(size, terminal.DefaultColumns)
@@ -117,7 +117,7 @@ func TestPagesAreLinesOnATerminal(t *testing.T) {
 	}
 }
 
-// Output about a job is wrapped at words on a terminal of 80 columns, however long URLs are; in a pipe it is not wrapped.
+// On a terminal of 80 columns, output about a job is wrapped at words, even with long URLs. In a pipe it is not wrapped.
 func TestLinesAreBrokenAtWordsOnATerminal(t *testing.T) {
 	folder := "/documentation/reference/manual/of/the/service/"
 	mux := http.NewServeMux()
@@ -144,7 +144,7 @@ func TestLinesAreBrokenAtWordsOnATerminal(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	env := []string{"TERM=xterm", "NO_COLOR=1", stdoutToo}
 	out := onTerminal(t, 80, env, func(string) {}, "crawl", "-w", "0", "-o", dir, srv.URL)
-	for i := range 4 { // the part that differs is shown
+	for i := range 4 { // reports the differing part
 		if want := fmt.Sprintf("chapter-%d-with", i); !strings.Contains(out, want) {
 			t.Errorf("no line has %q: %s", want, out)
 		}
@@ -169,7 +169,7 @@ func TestLinesAreBrokenAtWordsOnATerminal(t *testing.T) {
 	}
 }
 
-// With --json, a terminal gets the same output as a file.
+// With --json, output to a terminal is the same as output to a file.
 func TestJSONOnATerminal(t *testing.T) {
 	srv := httptest.NewServer(page("Home"))
 	defer srv.Close()
@@ -179,7 +179,7 @@ func TestJSONOnATerminal(t *testing.T) {
 	}
 }
 
-// Text from servers cannot control the terminal: neither in media types and reasons nor in names of links or redirects.
+// Text from servers, such as media types, reasons and names of links or redirects, cannot control the terminal.
 func TestHostileAnswersOnATerminal(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -230,8 +230,8 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// A dumb terminal, or a screen reader that presents itself as one, gets no control sequences. A narrow terminal keeps no remains of a line
-// that was too long.
+// A dumb terminal, such as that of a screen reader, gets no control sequences. On a narrow terminal, nothing remains of a status line that
+// was too long for it.
 func TestExportOnATerminal(t *testing.T) {
 	for _, kind := range []string{"dumb", "xterm"} {
 		pty, tty, err := vt.Open(20, 24)
@@ -274,7 +274,7 @@ func TestNoColorAndQuietAndDumbOnATerminal(t *testing.T) {
 	}
 }
 
-// untilGone reads from the other end of a terminal until its last writer has closed it.
+// untilGone reads the output of a terminal until the last process that writes to the terminal has closed it.
 type untilGone struct{ pty *os.File }
 
 func (u untilGone) Read(b []byte) (int, error) {
@@ -287,10 +287,10 @@ func (u untilGone) Read(b []byte) (int, error) {
 
 func TestThirdSignalExitsAtOnce(t *testing.T) { thirdSignal(t, false) }
 
-// On a terminal, the status is removed at the end.
+// On a terminal, the status line is removed before the process ends.
 func TestThirdSignalCleansTheTerminal(t *testing.T) { thirdSignal(t, true) }
 
-// thirdSignal checks that the third signal ends the process whatever it is doing: here stdout blocks because its reader does not read.
+// thirdSignal checks that a third signal ends the process even if it is blocked. Here stdout blocks, because nothing reads from it.
 func thirdSignal(t *testing.T, onTerminal bool) {
 	title := strings.Repeat("<", 4000) // each character needs six bytes in JSON
 	srv := httptest.NewServer(page(title))
@@ -326,11 +326,11 @@ func thirdSignal(t *testing.T, onTerminal bool) {
 	tty.Close()
 	defer func() { _ = p.Process.Kill() }()
 	w.Close()
-	if _, err := r.Read(make([]byte, 1)); err != nil { // the process is blocked in writing a visit
+	if _, err := r.Read(make([]byte, 1)); err != nil { // now the process is blocked while it writes a visit
 		t.Fatal(err)
 	}
 	for status := ""; onTerminal && !strings.Contains(status, "queued"); {
-		if status, err = p.stderr.ReadString('K'); err != nil { // the status ends with the control sequence that clears its line
+		if status, err = p.stderr.ReadString('K'); err != nil { // the status ends with the control sequence that clears the line
 			t.Fatal(err)
 		}
 	}

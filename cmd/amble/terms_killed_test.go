@@ -21,18 +21,18 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// statedSite states in every way what its pages may be used for. It never answers one request for the path hang: the process that makes it
-// is killed while it waits.
+// statedSite is a site that uses every way to state what its pages may be used for. One request for the path in hang is never answered: the
+// process that makes this request is killed while it waits.
 type statedSite struct {
 	*httptest.Server
 
 	mu       sync.Mutex
-	hang     string        // a path, "" for none
-	hanging  chan struct{} // closed when that path is requested
+	hang     string        // path whose next request gets no response; "": none
+	hanging  chan struct{} // closed when hang is requested
 	answered map[string]int
 }
 
-// next makes the next request for a path hang.
+// next makes the site leave the next request for a path unanswered. The returned channel is closed when that request arrives.
 func (s *statedSite) next(path string) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *statedSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.hang = ""
 		close(s.hanging)
 		s.mu.Unlock()
-		<-r.Context().Done() // its process was killed
+		<-r.Context().Done() // until the client was killed
 		return
 	}
 	s.answered[r.URL.Path]++
@@ -77,8 +77,8 @@ func (s *statedSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestKilledCommandsReadDocumentsOnce kills a crawl while it waits for a robots.txt, a licence, a tdmrep.json and pages, and resumes it
-// each time. Its verdicts equal those of an uninterrupted crawl. Every document whose answer arrived is requested once, however many
+// TestKilledCommandsReadDocumentsOnce kills a crawl while it waits for a robots.txt, a licence, a tdmrep.json or a page, and resumes it
+// each time. The verdicts equal those of an uninterrupted crawl. Each document that was received is requested only once, however many
 // processes need it.
 func TestKilledCommandsReadDocumentsOnce(t *testing.T) {
 	t.Parallel()
@@ -124,7 +124,7 @@ func TestKilledCommandsReadDocumentsOnce(t *testing.T) {
 	}
 }
 
-// verdictsOf returns what a crawl says about the uses of each page, without times.
+// verdictsOf returns what a crawl recorded about the uses of each page, without times.
 func verdictsOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -151,7 +151,7 @@ func verdictsOf(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// killWhen starts a crawl and kills it when its site leaves a request for the path unanswered.
+// killWhen starts a crawl, and kills it when the site has left its request for the path unanswered.
 func killWhen[T any](t *testing.T, p *exec.Cmd, hangs <-chan T, path string) {
 	t.Helper()
 	if err := p.Start(); err != nil {

@@ -30,18 +30,18 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// termsPage is a page of one vector of package consent, and its site's statements about uses.
+// termsPage is a page of one test vector of package consent, with the statements of its site about uses.
 type termsPage struct {
 	Name, Want, Robots, Header, Metas, TDM, RSL, Body, Path string
 	Status                                                  int
 
-	url, marker string // marker is in the body of this page only
+	url, marker string // marker is a text that only the body of this page contains
 }
 
-// alone reports whether files of the page's origin make statements about it: then no other vector can have the same origin.
+// alone reports whether files of the origin make statements about the page. No other vector can then be served at the same origin.
 func (p *termsPage) alone() bool { return p.Robots+p.TDM+p.RSL != "" }
 
-// termsVectors returns the vectors of package consent.
+// termsVectors returns the test vectors of package consent.
 func termsVectors(t *testing.T) (all []*termsPage) {
 	t.Helper()
 	b, err := os.ReadFile("../../consent/testdata/vectors.jsonl")
@@ -61,7 +61,7 @@ func termsVectors(t *testing.T) (all []*termsPage) {
 	return all
 }
 
-// termsOrigin is a server with one vector that has files about its origin, or with any number of vectors without such files.
+// termsOrigin is a server for either one vector with files about its whole origin, or several vectors without such files.
 type termsOrigin struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -69,7 +69,7 @@ type termsOrigin struct {
 	log   []string // requested paths
 }
 
-// termsOrigins starts servers at different addresses of loopback, where there are several.
+// termsOrigins starts n servers, each at its own loopback address where the system has several.
 func termsOrigins(t *testing.T, n int) (all []*termsOrigin) {
 	t.Helper()
 	for i := range n {
@@ -102,7 +102,7 @@ func (o *termsOrigin) show(pages ...*termsPage) (urls []string) {
 	return urls
 }
 
-// requested returns how often a path was requested since show.
+// requested returns how often a path was requested since the last call of show.
 func (o *termsOrigin) requested(path string) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -154,7 +154,7 @@ func (o *termsOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// before returns the verdict for a purpose that is known before the page is requested.
+// before returns the verdict for a purpose, as far as it is known before the page is requested.
 func (p *termsPage) before(t *testing.T, purpose consent.Purpose) consent.Verdict {
 	t.Helper()
 	u, err := weburl.Parse(p.url)
@@ -171,9 +171,9 @@ func (p *termsPage) before(t *testing.T, purpose consent.Purpose) consent.Verdic
 	return consent.Read(page).For(purpose)
 }
 
-// TestVectorsThroughTheCommand crawls all vectors with the command, for each purpose, on 25 origins. 24 have one vector each, with files
-// about the whole origin, and another one after each crawl; one origin has some of the others. Every visit, report.json, the export and a
-// check agree. No page is requested that its site forbids in advance, and no byte is stored of a page that was refused afterwards.
+// TestVectorsThroughTheCommand crawls all test vectors with the command, for each purpose. On 24 of 25 origins, each crawl has one vector
+// with files about the whole origin; the last origin has some of the other vectors. Every visit, report.json, the export and verify agree.
+// Pages that their site forbids in advance are not requested; of pages that are refused after the request, no byte is stored.
 func TestVectorsThroughTheCommand(t *testing.T) {
 	t.Parallel()
 	if long.Race {
@@ -219,7 +219,7 @@ func TestVectorsThroughTheCommand(t *testing.T) {
 	}
 }
 
-// checkTermsOf checks a crawl of the pages for a purpose, whose place in Purposes is i.
+// checkTermsOf checks a crawl of the pages for a purpose, which has the index i in Purposes.
 func checkTermsOf(t *testing.T, dir string, purpose consent.Purpose, i int, pages []*termsPage, origins []*termsOrigin) {
 	t.Helper()
 	visits, kept := termsOf(t, dir), keptBytes(t, dir)
@@ -234,7 +234,7 @@ func checkTermsOf(t *testing.T, dir string, purpose consent.Purpose, i int, page
 			verdicts[v.Terms.Purpose+" "+v.Terms.Effect]++
 		}
 		refused := want == "unmet" || want == "forbids"
-		if v.Reason == politeness.ReasonRobots { // has no verdict about uses
+		if v.Reason == politeness.ReasonRobots { // a refusal by robots.txt has no verdict about uses
 			got = "forbids"
 			left--
 		}
@@ -296,7 +296,7 @@ func count(log []string, path string) (n int) {
 	return n
 }
 
-// termsOf returns the visits of a job by URL.
+// termsOf returns a job's visits, by URL.
 func termsOf(t *testing.T, dir string) map[string]visitWithTerms {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, job.VisitsName))
@@ -322,7 +322,7 @@ type visitWithTerms struct {
 	}
 }
 
-// sameAsReport compares report.json and a query of the export with the visits.
+// sameAsReport checks that report.json and a query of the export agree with the visits.
 func sameAsReport(t *testing.T, dir string, verdicts map[string]int, left int) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "report.json"))

@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestVerifyComputesVerdictsAgain checks that verify names the URL of a wrong verdict, whatever else is wrong.
+// TestVerifyComputesVerdictsAgain checks that verify names the URL of a wrong verdict, whichever record was changed.
 func TestVerifyComputesVerdictsAgain(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -89,8 +89,8 @@ func TestVerifyComputesVerdictsAgain(t *testing.T) {
 	}
 }
 
-// TestVerifyReadsArchivedAnswersAgain checks that verify compares the statements of headers and META elements with the archived answers,
-// whichever of the two was changed. Without an archive verify says that it reads them from the visits.
+// TestVerifyReadsArchivedAnswersAgain checks that verify compares the statements of header fields and META elements in visits with the
+// archived responses, and notices a change of either. Without an archive, verify says that it took the statements from the visits.
 func TestVerifyReadsArchivedAnswersAgain(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -99,7 +99,7 @@ func TestVerifyReadsArchivedAnswersAgain(t *testing.T) {
 			w.Header().Set("Content-Type", "text/html")
 			w.Header().Set("Content-Usage", "search=y")
 			_, _ = w.Write([]byte("<a href=/said>x</a>"))
-		case "/said": // last, because tampering with an archive moves the following records
+		case "/said": // requested last, because tampering with a record of an archive moves the following records
 			w.Header().Set("Content-Type", "text/html")
 			w.Header().Set("Content-Usage", "train-ai=y")
 			_, _ = w.Write([]byte("<meta name=tdm-reservation content=0>"))
@@ -155,7 +155,7 @@ func TestVerifyReadsArchivedAnswersAgain(t *testing.T) {
 	}
 }
 
-// tamper changes the archived answer for a URL, and removes its digests unless they are to be wrong.
+// tamper changes the archived response for a URL. It also removes the digests of the record, unless keep says that they stay and are wrong.
 func tamper(t *testing.T, dir, url, old, changed string, keep ...string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "warc", "*.warc.gz"))
@@ -205,7 +205,7 @@ func tamper(t *testing.T, dir, url, old, changed string, keep ...string) {
 	}
 }
 
-// lengthen adds to the first Content-Length in the text of a record.
+// lengthen adds a number to the first Content-Length in the text of a record.
 func lengthen(record string, by int) string {
 	before, rest, _ := strings.Cut(record, "Content-Length: ")
 	length, rest, _ := strings.Cut(rest, "\r\n")

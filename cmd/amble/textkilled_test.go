@@ -19,13 +19,13 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestKilledCrawlWritesEachTextOnce kills a crawl with --text while it waits for one page and then for another, and resumes it each time.
-// In the end text.jsonl equals that of an uninterrupted crawl, and agrees with the export from the archive.
+// TestKilledCrawlWritesEachTextOnce kills a crawl with --text several times, each time while it waits for another page, and resumes it. In
+// the end, text.jsonl equals the file of an uninterrupted crawl, and agrees with the export from the archive.
 func TestKilledCrawlWritesEachTextOnce(t *testing.T) {
 	t.Parallel()
 	skipUnderRace(t)
 	const pages = 40
-	var hang atomic.Pointer[string] // the path that is left unanswered
+	var hang atomic.Pointer[string] // path whose next request gets no response
 	hangs := make(chan struct{}, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path := hang.Load(); path != nil && *path == r.URL.Path && hang.CompareAndSwap(path, nil) {
@@ -83,8 +83,8 @@ func TestKilledCrawlWritesEachTextOnce(t *testing.T) {
 	}
 }
 
-// textLines returns the sorted lines of a file of texts without the fields that an export lacks or knows better, and without the place in
-// the archive unless located is true.
+// textLines returns the sorted lines of a file of texts, without the fields in which an export may differ, and without the place in the
+// archive unless located is true.
 func textLines(t *testing.T, path string, located bool) (lines []string) {
 	t.Helper()
 	for line := range bytes.Lines(must(os.ReadFile(path))) {

@@ -21,7 +21,7 @@ import (
 	"github.com/amble-crawler/amble/stores/storestest"
 )
 
-// names lists the files below a directory with their lengths and times, except those that the crawl itself may be writing.
+// names lists the files below a directory with lengths and times. It leaves out the names in but, which a running crawl may be writing.
 func names(t *testing.T, dir string, but ...string) (list []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -46,8 +46,8 @@ func names(t *testing.T, dir string, but ...string) (list []string) {
 	return list
 }
 
-// TestReportAndPageOfACrawlThatRunsAndOfOneThatWasKilled crawls in one process and reads its directory from others. While the crawl runs
-// and after it was killed, report and serve say so, change nothing and do not disturb it.
+// TestReportAndPageOfACrawlThatRunsAndOfOneThatWasKilled reads the directory of a crawl from other processes, while the crawl runs and
+// after it was killed. The commands report and serve state which is the case, change nothing, and do not disturb the crawl.
 func TestReportAndPageOfACrawlThatRunsAndOfOneThatWasKilled(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)
@@ -82,7 +82,7 @@ func TestReportAndPageOfACrawlThatRunsAndOfOneThatWasKilled(t *testing.T) {
 	if _, err := io.ReadAll(p.stderr); err != nil {
 		t.Fatal(err)
 	}
-	_ = p.Wait() // killed
+	_ = p.Wait() // returns an error, because the process was killed
 	before = names(t, dir)
 	if status, text = servedPage(t, dir, http.MethodGet); status != 200 || !strings.Contains(text, ">killed<") {
 		t.Errorf("serve: %d %s", status, text)
@@ -112,8 +112,8 @@ func TestReportAndPageOfACrawlThatRunsAndOfOneThatWasKilled(t *testing.T) {
 	}
 }
 
-// TestRequestsThatAKillCutOffAreCounted kills a crawl in the middle of a request. The summary, verify and status count as many requests as
-// the server, and name those whose outcome is unknown.
+// TestRequestsThatAKillCutOffAreCounted kills a crawl during a request. The summary, report and verify count as many requests as the
+// server, and the summary names those whose outcome is unknown.
 func TestRequestsThatAKillCutOffAreCounted(t *testing.T) {
 	t.Parallel()
 	site := newSlowSite(t)
@@ -124,7 +124,7 @@ func TestRequestsThatAKillCutOffAreCounted(t *testing.T) {
 	if _, err := io.ReadAll(p.stderr); err != nil {
 		t.Fatal(err)
 	}
-	_ = p.Wait() // killed
+	_ = p.Wait() // returns an error, because the process was killed
 	site.release()
 	summary, err := exec.Command("amble", "resume", dir).CombinedOutput()
 	if err != nil {
@@ -148,7 +148,7 @@ func TestRequestsThatAKillCutOffAreCounted(t *testing.T) {
 	}
 }
 
-// servedPage serves a job, makes one request and ends the server.
+// servedPage serves the page of a job, makes one request for it, and ends the server.
 func servedPage(t *testing.T, dir, method string) (status int, text string) {
 	t.Helper()
 	p := start(t, "serve", dir)
@@ -170,7 +170,7 @@ func reported(t *testing.T, dir string) string {
 	return string(b)
 }
 
-// checkPage checks the page of a job that has not ended.
+// checkPage checks the report page of a job that has not ended.
 func checkPage(t *testing.T, dir string, wants ...string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir+"-report", job.PageName))
@@ -189,7 +189,7 @@ func checkPage(t *testing.T, dir string, wants ...string) {
 	}
 }
 
-// A crawl that waits at its end for an unreachable store says so, even with -q: it would seem to hang.
+// If a crawl waits at its end for an unreachable store, it says so even with -q. Otherwise it would seem to hang.
 func TestQuietCrawlSaysThatItWaitsForItsStore(t *testing.T) {
 	site := httptest.NewServer(page("Home"))
 	t.Cleanup(site.Close)

@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestVerifyDetectsTampering checks that the audit alone detects tampering, whatever else is recorded about the files.
+// TestVerifyDetectsTampering checks that the audit of the ledger detects tampering, even without the recorded lengths and hashes of files.
 func TestVerifyDetectsTampering(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +74,7 @@ func TestVerifyDetectsTampering(t *testing.T) {
 	}
 }
 
-// edit changes a file.
+// edit changes the content of a file.
 func edit(t *testing.T, path string, change func(string) string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -100,8 +100,8 @@ func without(expr string) func(string) string {
 	}
 }
 
-// TestVerifyHoldsTheLedgerAgainstItsSignedHeads verifies the signed heads of a ledger with the keys of the job's identity, of a folder and
-// of the published set.
+// TestVerifyHoldsTheLedgerAgainstItsSignedHeads verifies the signed heads of a ledger with keys from the identity that the job used, from a
+// folder, and from the published set of keys.
 func TestVerifyHoldsTheLedgerAgainstItsSignedHeads(t *testing.T) {
 	t.Parallel()
 	id, dir := newIdentity(t), filepath.Join(t.TempDir(), "job")
@@ -134,7 +134,7 @@ func TestVerifyHoldsTheLedgerAgainstItsSignedHeads(t *testing.T) {
 	verify(cli.ExitOutput, "changed: ledger.jsonl, line 2: ")
 }
 
-// TestVerifyReadsAJobFromBeforeTheChain reads a job of a version whose ledger had no hash chain.
+// TestVerifyReadsAJobFromBeforeTheChain verifies a job of an earlier version, whose ledger has no hash chain.
 func TestVerifyReadsAJobFromBeforeTheChain(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "job")

@@ -18,17 +18,17 @@ import (
 	"github.com/amble-crawler/amble/politeness/machine"
 )
 
-// TestVerifyFindsConcurrentCrawlsOfOneHost runs two crawls of one host at once. Each is polite by itself; verify finds the violation when
-// it is given both.
+// TestVerifyFindsConcurrentCrawlsOfOneHost runs two crawls of one host at once. Each crawl is polite by itself. Verify finds the violation
+// if it is given both jobs.
 func TestVerifyFindsConcurrentCrawlsOfOneHost(t *testing.T) {
 	t.Parallel()
-	var both sync.WaitGroup // each crawl's request for robots.txt is in flight when the other one is answered
+	var both sync.WaitGroup // lets each crawl's request for robots.txt wait for that of the other crawl
 	both.Add(2)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
 			both.Done()
 			both.Wait()
-			time.Sleep(20 * time.Millisecond) // the site takes this long for an answer: both requests are in flight all that time
+			time.Sleep(20 * time.Millisecond) // a slow response: both requests are in flight for 20 ms
 		}
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, "<a href=/1>x</a>")
@@ -39,7 +39,7 @@ func TestVerifyFindsConcurrentCrawlsOfOneHost(t *testing.T) {
 	var crawls sync.WaitGroup
 	for _, dir := range dirs {
 		crawls.Go(func() {
-			// Crawls of one process would take turns.
+			// Crawls in separate processes do not take turns here; those in one process would.
 			if out, err := exec.Command("amble", "crawl", "-o", dir, "-w", "100ms", srv.URL+"/").CombinedOutput(); err != nil {
 				t.Errorf("crawl: %v\n%s", err, out)
 			}
@@ -79,8 +79,8 @@ func TestVerifyFindsConcurrentCrawlsOfOneHost(t *testing.T) {
 	}
 }
 
-// TestVerifyAllLeavesOutJobsThatCannotBeRead checks that an unreadable job that the state directory knows is named, and that the others are
-// checked.
+// TestVerifyAllLeavesOutJobsThatCannotBeRead checks that if the state directory lists jobs that cannot be read, verify --all names them and
+// checks the other jobs.
 func TestVerifyAllLeavesOutJobsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBuildText checks that a binary reports what is known about its build, and that a build without a checkout, like that of a release, is
-// not called a development version.
+// TestBuildText checks that a binary reports what it knows about its build, and that a build without a checkout, such as a release, is not
+// called a development version.
 func TestBuildText(t *testing.T) {
 	for _, c := range []struct {
 		version string

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Bad budgets, times and jobs are refused with advice.
+// The command watch refuses bad budgets, times and jobs with advice.
 func TestWatchRefuses(t *testing.T) {
 	empty := t.TempDir()
 	for _, tt := range []struct {
@@ -39,8 +39,8 @@ func TestWatchRefuses(t *testing.T) {
 	}
 }
 
-// A watch of one second ends normally, and its job can be watched again and verified. Nothing is due in that time: a page is not requested
-// twice within an hour.
+// A very short watch ends normally, and its job can be watched again and verified. No page is requested, because at least an hour must pass
+// between two requests for a page.
 func TestWatchCommand(t *testing.T) {
 	var requests atomic.Int64
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

@@ -19,7 +19,7 @@ import (
 	"github.com/amble-crawler/amble/cmd/amble/internal/demo"
 )
 
-// hosts are the servers of one script. Their pages can name each other as ${name}.
+// hosts represents the servers of one script. A page can contain the URL of a server as ${name}.
 type hosts struct {
 	mu    sync.Mutex
 	base  map[string]string
@@ -28,8 +28,8 @@ type hosts struct {
 
 func newHosts() *hosts { return &hosts{base: map[string]string{}, asked: map[string][]string{}} }
 
-// serve implements "serve NAME DIR": it serves the directory on loopback, at a separate address, and sets $NAME to http://address:port. A
-// file _answers in it has lines of PATH STATUS [HEADER: VALUE].
+// serve implements the script command "serve NAME DIR": it serves the directory at a separate loopback address, and sets $NAME to
+// http://address:port. A file _answers in the directory has lines of the form PATH STATUS [HEADER: VALUE].
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: serve NAME DIR")
@@ -49,7 +49,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0]+"_port", port)
 }
 
-// asked implements "[!] asked NAME PATH": it checks whether the path was requested from the host.
+// asked implements the script command "[!] asked NAME PATH": it checks whether the host received a request for the path.
 func asked(ts *testscript.TestScript, neg bool, args []string) {
 	h := ts.Value("hosts").(*hosts)
 	h.mu.Lock()
@@ -88,7 +88,7 @@ func (h *hosts) handler(name, dir string) http.Handler {
 	})
 }
 
-// mediaType returns the media type for a file name extension, because systems differ in what they know about feeds.
+// mediaType returns the media type for a file name extension. Systems differ in the media types that they have for feeds.
 func mediaType(ext string) string {
 	if ext == ".rss" {
 		return "application/rss+xml"
@@ -96,7 +96,7 @@ func mediaType(ext string) string {
 	return mime.TypeByExtension(ext)
 }
 
-// answer writes the answer that _answers has for the path, if any.
+// answer writes the response that _answers has for the requested path, if there is one.
 func (h *hosts) answer(w http.ResponseWriter, dir string, asked *http.Request) bool {
 	f, err := os.Open(filepath.Join(dir, "_answers"))
 	if err != nil {

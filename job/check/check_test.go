@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// site makes a site with every kind of broken link or resource, and a second site that it links to.
+// site makes a site with every kind of broken link and resource, and a second site to which the first one links.
 func site(w *crawltest.Web) string {
 	s, other := w.Site("https://a.example"), w.Site("https://b.example")
 	s.Robots("User-agent: *\nDisallow: /private/\n").Forbids("/private/")
@@ -42,7 +42,7 @@ func site(w *crawltest.Web) string {
 	return s.URL("/")
 }
 
-// checked crawls a site with a check's settings, and checks it.
+// checked crawls a site with the settings of a check, and returns the result of the check.
 func checked(t *testing.T, w *crawltest.Web, seed string, change func(*job.Config)) *Result {
 	t.Helper()
 	var c job.Config
@@ -75,7 +75,7 @@ func checked(t *testing.T, w *crawltest.Web, seed string, change func(*job.Confi
 	return res
 }
 
-// lines describes findings, each as its URL, reason and pages.
+// lines describes each finding by its URL, reason and pages.
 func lines(res *Result) (list []string) {
 	for i := range res.Findings {
 		f := &res.Findings[i]
@@ -203,7 +203,7 @@ func TestFormatsAreValid(t *testing.T) {
 				errs++
 			}
 		}
-		if errs != 9 { // one more than the broken URLs: two pages have the same link
+		if errs != 9 { // one more than the broken URLs, because two pages have the same link
 			t.Errorf("%d errors", errs)
 		}
 		var suite struct {
@@ -243,7 +243,7 @@ func TestTextIsShortUnlessAllIsWanted(t *testing.T) {
 	})
 }
 
-// Long URLs in one folder, and the pages with links to them, are listed under that folder, without the part that they share.
+// URLs of one folder, and the pages with links to them, are listed under the folder, without the part that they have in common.
 func TestTextNamesFoldersOnce(t *testing.T) {
 	const folder = "http://site.test/documentation/reference/manual/of/the/service/and/its/configuration/"
 	res := &Result{Findings: []Finding{

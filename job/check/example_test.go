@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/exporttest"
 )
 
-// Find broken links on a site that a job has crawled, and name each page that has one.
+// Find the broken links of a site that a job has crawled, and name the pages that have them.
 func ExampleJob() {
 	parent, err := os.MkdirTemp("", "check")
 	if err != nil {

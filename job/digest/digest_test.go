@@ -13,7 +13,7 @@ import (
 
 var base = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// book adds requests to a Digest as a crawl would write them.
+// book adds the requests of a crawl to a Digest, in the form that a crawl would write them.
 type book struct {
 	*Digest
 	id  uint64
@@ -89,7 +89,7 @@ func TestAnEarlyRequestIsNamed(t *testing.T) {
 	}
 }
 
-// TestProcessesThatShareACrawl mixes the lines of several processes: each request is still matched with its end.
+// TestProcessesThatShareACrawl mixes ledger lines of several processes. Each request is still matched with its end.
 func TestProcessesThatShareACrawl(t *testing.T) {
 	b := newBook(Config{Audit: audit.Config{Delay: 1, Processes: []audit.Process{{Run: "x", Name: "node a"}, {Run: "y", Name: "node b"}, {Run: "z"}}}})
 	line := func(event, run, host string, at time.Duration) {
@@ -118,7 +118,7 @@ func TestProcessesThatShareACrawl(t *testing.T) {
 	}
 }
 
-// TestADigestIsBounded adds more hosts, problems and requests than a Digest keeps: everything is still counted.
+// TestADigestIsBounded adds more hosts, problems and requests than a Digest keeps. All of them are still counted.
 func TestADigestIsBounded(t *testing.T) {
 	const hosts = 500
 	b := newBook(Config{MaxHosts: hosts})
@@ -159,7 +159,7 @@ func TestLanesFoldAsTimePasses(t *testing.T) {
 	if lane.First+len(lane.Bins) > Bins || time.Duration(last)*time.Second >= Bins*f.Bin {
 		t.Errorf("%d bins of %v", len(lane.Bins), f.Bin)
 	}
-	for i, k := range lane.Bins { // one request a second: each bin of 2.56 s has one
+	for i, k := range lane.Bins { // with one request a second, each bin of 2.56 s has at least one
 		if k&Page == 0 {
 			t.Fatalf("nothing in bin %d of %d", i, len(lane.Bins))
 		}
@@ -208,7 +208,7 @@ func TestProblemsAndRulesAreGrouped(t *testing.T) {
 	}
 }
 
-// TestBriefDigestEqualsFullDigest checks that a brief Digest equals a full one in everything that it contains.
+// TestBriefDigestEqualsFullDigest checks that all figures of a brief Digest equal those of a full one.
 func TestBriefDigestEqualsFullDigest(t *testing.T) {
 	digest := func(brief bool) *Digest {
 		b := newBook(Config{Audit: audit.Config{Delay: 1}, MaxHosts: 4, Brief: brief})
@@ -264,7 +264,7 @@ func TestHostOfAURLIsThatOfTheLedger(t *testing.T) {
 	}
 }
 
-// TestClausesAreAll checks that every clause of the ledger has a place, and none has the place of Free.
+// TestClausesAreAll checks that each clause of the ledger has a number in a Digest, and that no clause has the number Free.
 func TestClausesAreAll(t *testing.T) {
 	for id, name := range Clauses() {
 		if id > 0 && (name == "" || int(ledger.ClauseIDOf(name)) != id) {
@@ -279,17 +279,17 @@ func TestClausesAreAll(t *testing.T) {
 	_ = ledger.ClauseID(Free).String()
 }
 
-// TestTimeLostToOtherCrawlsExcludesOwnPauses checks that neither the crawl's own pauses nor the time before a URL was queued counts as
-// lost to other crawls.
+// TestTimeLostToOtherCrawlsExcludesOwnPauses checks that time counts as lost to other crawls only after the crawl's own pause has ended and
+// the URL was queued.
 func TestTimeLostToOtherCrawlsExcludesOwnPauses(t *testing.T) {
 	shared := func(at time.Duration) ledger.Clause {
 		return ledger.Clause{Name: ledger.ClauseShared, Until: base.Add(at), By: "news"}
 	}
 	b := newBook(Config{Audit: audit.Config{Delay: 1}})
 	b.request("a.test:80", "robots", 0, 100*ms, 200)
-	b.request("a.test:80", "page", 4*time.Second, 100*ms, 200, shared(3100*ms), delay(1100*ms)) // 2 s lost
+	b.request("a.test:80", "page", 4*time.Second, 100*ms, 200, shared(3100*ms), delay(1100*ms)) // 2 s lost: from 1.1 s to 3.1 s
 	b.request("a.test:80", "page", 9*time.Second, 100*ms, 200, shared(5*time.Second), delay(6*time.Second))
-	b.request("b.test:80", "robots", 12*time.Second, 100*ms, 200, shared(500*ms)) // the process had not begun to wait then: 0.5 s
+	b.request("b.test:80", "robots", 12*time.Second, 100*ms, 200, shared(500*ms)) // 0.5 s lost: from the start of the crawl
 	b.request("c.test:80", "robots", 13*time.Second, 100*ms, 200)
 	b.request("c.test:80", "page", 74*time.Second, 100*ms, 200, shared(74*time.Second), ledger.Clause{Name: ledger.ClauseEngine, Until: base.Add(74 * time.Second)})
 	f := b.Snapshot(0)

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/exporttest"
 )
 
-// Read the facts about the hosts of a job: one pass over its ledger and its visits.
+// Read facts about the hosts of a job in one pass over its ledger and visits.
 func Example() {
 	parent, err := os.MkdirTemp("", "digest")
 	if err != nil {

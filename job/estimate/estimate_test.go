@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// list makes a site that lists its pages. Of every ten pages one is gone, one redirects to an unlisted page, and one is forbidden.
+// list makes a site with a sitemap. Of every ten listed pages, one is gone, one redirects to an unlisted page, and one is forbidden.
 func list(w *crawltest.Web, host string, pages int) string {
 	s := w.Site(host)
 	s.Robots("User-agent: *\nDisallow: /no/\nSitemap: " + s.URL("/map.xml") + "\n").Forbids("/no/*")
@@ -48,7 +48,7 @@ func list(w *crawltest.Web, host string, pages int) string {
 	return s.URL("/")
 }
 
-// crawled crawls with a sample and returns a reader of the job.
+// crawled crawls a sample, and returns a reader of the job.
 func crawled(t *testing.T, w *crawltest.Web, n int, seeds ...string) *job.Reader {
 	t.Helper()
 	var c job.Config
@@ -75,8 +75,8 @@ func crawled(t *testing.T, w *crawltest.Web, n int, seeds ...string) *job.Reader
 	return r
 }
 
-// If every listed page of a site is drawn, the only uncertainty comes from pages without an answer, and a redirect counts as the page that
-// it leads to.
+// If every listed page of a site is drawn, only pages without a response cause uncertainty. A redirect counts as the page that it leads
+// to.
 func TestCompleteListHasExactFigures(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		r := crawled(t, w, 100, list(w, "a.example", 50), list(w, "b.example", 0))
@@ -113,7 +113,7 @@ func TestCompleteListHasExactFigures(t *testing.T) {
 	})
 }
 
-// The same question about the same job has the same answer, byte for byte, and the answer names the job.
+// Repeating a question about a job gives the same answer, byte for byte. The answer names the job.
 func TestSameQuestionHasSameAnswer(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		var seeds []string
@@ -177,7 +177,7 @@ func TestErrorsNameTheExpression(t *testing.T) {
 	})
 }
 
-// A mean of one page has no interval, because one page does not show how much pages vary.
+// The mean of a single page has no interval, because one page does not show how much pages vary.
 func TestMeanOfOnePageHasNoInterval(t *testing.T) {
 	if _, in := mean([]unit{{0, 5, 300}}, false); in != nil {
 		t.Errorf("the interval %+v", *in)
@@ -187,7 +187,7 @@ func TestMeanOfOnePageHasNoInterval(t *testing.T) {
 	}
 }
 
-// Pages without an answer are lost at one site only: there the answered pages represent them; those of other sites do not.
+// Only one site has pages without a response. The answered pages of this site represent them, and pages of the other site do not.
 func TestAnsweredPagesRepresentUnansweredOnesOfTheirSite(t *testing.T) {
 	s := &sample{sites: []site{
 		{SiteDraw: crawler.SiteDraw{Site: "a", Drawn: 10, Probability: 0.1}, answered: 5, silent: 5},

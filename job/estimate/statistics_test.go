@@ -15,11 +15,11 @@ var webs = flag.Int("estimate.webs", long.Seeds(100, 1000), "simulated webs")
 
 // page is one page of a simulated web.
 type page struct {
-	bad   float64 // 0: good, 1: bad
+	bad   float64 // 0 for a good page, 1 for a bad one
 	words float64
 }
 
-// simulatedSite returns the pages of a site whose size, faults and texts vary like those on the web: each over an order of magnitude.
+// simulatedSite returns the pages of a site. Sizes, faults and texts of sites vary over an order of magnitude, like those on the web.
 func simulatedSite(r *rand.Rand) []page {
 	pages := make([]page, 5+int(60*math.Exp(0.8*r.NormFloat64())))
 	rate := 0.3 * r.Float64() * r.Float64()
@@ -33,8 +33,8 @@ func simulatedSite(r *rand.Rand) []page {
 	return pages
 }
 
-// TestIntervalsHoldTheTruth draws pages of simulated sites like a crawl, loses one in ten answers, and counts how often an interval of 95
-// percent contains the mean of all pages: of the crawled sites, and of all sites from which these were drawn.
+// TestIntervalsHoldTheTruth draws pages of simulated sites as a crawl does, and loses a tenth of the responses. It counts how often the
+// interval of 95 percent contains the true mean: over the pages of the crawled sites, and over those of all sites.
 func TestIntervalsHoldTheTruth(t *testing.T) {
 	held := map[string]int{}
 	for n := range *webs {
@@ -87,7 +87,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 	for what, n := range held {
 		share := float64(n) / float64(*webs)
 		t.Logf("%s: %.1f %%", what, 100*share)
-		slack := 0.02 * math.Sqrt(1000/float64(*webs)) // three standard errors of the share
+		slack := 0.02 * math.Sqrt(1000/float64(*webs)) // three standard errors of the share of intervals that contain the mean
 		if math.Abs(share-0.95) > slack {
 			t.Errorf("%s: the interval holds the truth in %.1f %% of webs, want 95 ± %.1f", what, 100*share, 100*slack)
 		}

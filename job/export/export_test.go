@@ -65,7 +65,7 @@ func readCSV(t *testing.T, path string) []map[string]string {
 	return rows
 }
 
-// The tables agree with the visits: each page is in them once, also after a kill.
+// The tables agree with the visits: each page is in them exactly once, even if the crawl was killed.
 func TestCSV(t *testing.T) {
 	dir := exporttest.Job(t, true)
 	out := write(t, dir, export.CSV())
@@ -157,7 +157,7 @@ func TestCrawlLog(t *testing.T) {
 	}
 }
 
-// A refused export gives its reason in a sentence and leaves no files.
+// If an export is refused, the error states the reason in one sentence, and no files are left.
 func TestRefused(t *testing.T) {
 	dir := exporttest.Job(t, false)
 	parent := t.TempDir()
@@ -241,7 +241,7 @@ var update = flag.Bool("update", false, "write the tables in docs/reference.md")
 
 const tablesMark = "<!-- go test ./job/export -run Documented -update writes the tables from here on. -->\n"
 
-// TestDocumented checks that docs/reference.md lists every column as the code has it, between its mark and the next one.
+// TestDocumented checks that docs/reference.md lists the columns of each table as the code defines them.
 func TestDocumented(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "reference.md")
 	b, err := os.ReadFile(path)

@@ -20,7 +20,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/exporttest"
 )
 
-// unpacked returns the decompressed content of a file of a graph.
+// unpacked returns the decompressed content of a gzip file.
 func unpacked(t *testing.T, path string) string {
 	t.Helper()
 	f, err := os.Open(path)
@@ -39,7 +39,7 @@ func unpacked(t *testing.T, path string) string {
 	return string(b)
 }
 
-// graphOf reads vertices and edges, and checks that they are numbered and sorted.
+// graphOf reads the vertices and edges of a graph, and checks that they are numbered and sorted.
 func graphOf(t *testing.T, dir string) (names, edges []string) {
 	t.Helper()
 	for i, line := range strings.Split(strings.TrimSpace(unpacked(t, filepath.Join(dir, "vertices.txt.gz"))), "\n") {
@@ -76,7 +76,7 @@ func host(t *testing.T, address string) string {
 	return strings.Join(labels, ".")
 }
 
-// The graphs have exactly the hosts and pages of the visits and links, both from stored links and from the archive.
+// The graphs have exactly the hosts and pages that occur in visits and links, whether the links come from the links file or the archive.
 func TestGraphs(t *testing.T) {
 	for _, archive := range []bool{false, true} {
 		dir := exporttest.Job(t, archive)
@@ -138,7 +138,7 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// checkGraphML checks that a GraphML file has these vertices and weights.
+// checkGraphML checks that a GraphML file has exactly these vertices and weights of edges.
 func checkGraphML(t *testing.T, text string, names []string, links map[string]int) {
 	t.Helper()
 	type datum struct {
@@ -175,7 +175,7 @@ func checkGraphML(t *testing.T, text string, names []string, links map[string]in
 	}
 }
 
-// A graph survives changed links with names that are markup and texts that are not URLs.
+// A graph is exported correctly although links were changed to names that are markup, and to texts that are not URLs.
 func TestHostileGraph(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	if err := exporttest.Large(dir, 1); err != nil {
@@ -214,7 +214,7 @@ func TestGraphWithoutLinks(t *testing.T) {
 	}
 }
 
-// A graph whose names do not fit into memory equals one that was counted in memory.
+// A graph whose names do not fit into the memory for sorting equals one that the test counts in memory.
 func TestLargeGraph(t *testing.T) {
 	const visits, each = 4000, 10
 	dir := filepath.Join(t.TempDir(), "job")

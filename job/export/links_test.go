@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/exporttest"
 )
 
-// The table of links has the links that the visits counted, both from stored links and from the archive.
+// The table of links has as many links as the visits say, whether the links come from the links file or the archive.
 func TestLinks(t *testing.T) {
 	for _, archive := range []bool{false, true} {
 		dir := exporttest.Job(t, archive)
@@ -25,7 +25,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// Without links and an archive, the table is left out and a sentence says why.
+// If a job has neither a links file nor an archive, the export has no table of links, and a note says why.
 func TestNoLinks(t *testing.T) {
 	dir := exporttest.Job(t, false)
 	if err := os.Remove(filepath.Join(dir, job.LinksName)); err != nil {

@@ -15,7 +15,7 @@ import (
 const playerPage = `<!doctype html><title>Player</title><body style="margin:0;height:100vh"><script src="/ui.js"></script>
 <replay-web-page source="/job.wacz" url="https://www.one.example/" replayBase="/replay/" style="height:100vh"></replay-web-page>`
 
-// allText returns the text of a document, including its frames and shadow trees.
+// allText is a JavaScript expression for the text of a document, including its frames and shadow trees.
 const allText = `(function text(n) {
 	let s = n.nodeType === 3 ? n.data : "";
 	if (n.shadowRoot) s += text(n.shadowRoot);
@@ -24,8 +24,8 @@ const allText = `(function text(n) {
 	return s;
 })(document)`
 
-// ReplayWeb.page shows the home page. The player's files are not part of this project: TEST_REPLAYWEB names a directory with ui.js and
-// sw.js, for example from npm pack replaywebpage.
+// The web archive player ReplayWeb.page shows the home page of an exported job. This project does not contain the player's files:
+// TEST_REPLAYWEB names a directory with ui.js and sw.js, for example from npm pack replaywebpage.
 func TestPlayer(t *testing.T) {
 	files := os.Getenv("TEST_REPLAYWEB")
 	if files == "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/exporttest"
 )
 
-// Every hash is right, archives are stored uncompressed, the index is sorted and complete, and each page is listed once.
+// In a WACZ file, every hash is right, archives are stored uncompressed, the index is sorted and complete, and each page is listed once.
 func TestWACZ(t *testing.T) {
 	dir := exporttest.Job(t, true)
 	z, err := zip.OpenReader(write(t, dir, export.WACZ()))
@@ -30,7 +30,7 @@ func TestWACZ(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := io.ReadAll(in) // reading checks the CRC
+		b, err := io.ReadAll(in) // reading to the end checks the CRC
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/amble-crawler/amble/job/openfiles"
 )
 
-// The queue of a crawl gets a quarter of the files that a process may open; connections get the rest.
+// Of the files that a process may open, the queue of a crawl gets a quarter. The rest, except for a reserve, is for connections.
 func ExampleShare() {
 	shares := openfiles.Share(1024)
 	fmt.Println(shares.Tables, "tables,", shares.Connections, "connections")

@@ -12,8 +12,8 @@ import (
 
 const day = 24 * time.Hour
 
-// With one gap of a day and a change in it, and a prior of α = 1 and β = 1, the equation 1 + λ/(e^λ − 1) − λ = 0 has the root 1.35 or so.
-// The test computes the density at every rate of a fine grid.
+// The estimated rate is the one at which the posterior density of the rate's logarithm is highest. The test finds this maximum by computing
+// the density at every rate of a fine grid.
 func TestRateIsTheMaximumOfThePosterior(t *testing.T) {
 	prior := recrawl.Gamma{Shape: 0.7, Days: 3}
 	gaps := []struct {
@@ -47,7 +47,7 @@ func TestRateIsTheMaximumOfThePosterior(t *testing.T) {
 	}
 }
 
-// A detected change stands for one or more changes: counting each as one underestimates pages that change often.
+// A visit that finds a change may stand for several changes. An estimate that counts each as one is too low for pages that change often.
 func TestRateOfACensoredPage(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, rate := range []float64{0.05, 0.5, 2} {
@@ -76,7 +76,7 @@ func TestHistoryForgetsTheOldest(t *testing.T) {
 	if n := h.Changes(); n > 40 {
 		t.Errorf("%d changes are kept", n)
 	}
-	for range 60 { // a page that changed every other day, and then once in a month
+	for range 60 { // first the page changed every other day, and now once in two months
 		h.Add(30*day, true, 3*day)
 		h.Add(30*day, false, 0)
 	}
@@ -98,7 +98,7 @@ func TestHistoryForgetsTheOldest(t *testing.T) {
 	}
 }
 
-// If the pages of a folder change once a week on average, so does the estimate for a page that was visited once.
+// If the pages of a folder change once a week on average, the estimate for a page that was visited only once is about that rate.
 func TestLearnFromSiblings(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var pasts []*recrawl.History
@@ -119,7 +119,7 @@ func TestLearnFromSiblings(t *testing.T) {
 	}
 }
 
-// Two folders of one host are learned separately: a new page in the fast one is visited more often than one in the slow one.
+// Two folders of a host are learned separately: a new page in the fast folder is visited more often than a new page in the slow one.
 func TestScheduleLearnsByFolder(t *testing.T) {
 	s := recrawl.New(recrawl.Config{Budget: 60})
 	for i := range 80 {

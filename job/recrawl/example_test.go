@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/job/recrawl"
 )
 
-// Four daily visits have found one change. The estimate lies between this rate and the assumption for any page.
+// Four daily visits have found one change. The estimate lies between that rate and the rate that is assumed for any page.
 func ExampleHistory_Rate() {
 	var h recrawl.History
 	for _, changed := range []bool{false, true, false, false} {
@@ -18,8 +18,8 @@ func ExampleHistory_Rate() {
 	// 0.08 changes a day
 }
 
-// With two requests a day, most go to the page that changes daily. The page that changes every few minutes would be outdated before
-// anybody reads its copy, so it gets the lowest frequency.
+// With two requests a day, most requests go to the page that changes once a day. A copy of the page that changes every few minutes would be
+// outdated before anybody reads it, so this page gets the fewest requests.
 func ExampleOptimum() {
 	rates := []float64{0.1, 1, 300}
 	frequencies, _ := recrawl.Optimum(rates, 2, 0.01, 24)

@@ -22,8 +22,8 @@ func sum(x []float64) (s float64) {
 	return s
 }
 
-// A page with rate 1, a page with rate 9, and ten requests: the example in section 4.2 of the paper has the proportional frequencies 1 and
-// 9, which are worse than 5 and 5.
+// The example in section 4.2 of the paper has two pages that change at the rates 1 and 9, and ten requests. The proportional frequencies 1
+// and 9 are worse than 5 and 5.
 func TestOptimumSpendsTheBudget(t *testing.T) {
 	for _, rates := range [][]float64{{1, 9}, {1, 2, 3, 4, 5}, {0.001, 0.01, 0.1, 1, 10, 100, 1000}, {3}} {
 		for _, budget := range []float64{0.01, 1, 5, 10, 1000} {
@@ -35,7 +35,7 @@ func TestOptimumSpendsTheBudget(t *testing.T) {
 	}
 }
 
-// No other frequencies with the same sum are better: the test moves a part from one page to another.
+// Moving a part of the frequency from any page to another does not improve the result.
 func TestOptimumIsAMaximum(t *testing.T) {
 	rates := []float64{0.02, 0.1, 0.3, 1, 2, 5, 40}
 	for _, budget := range []float64{0.5, 3, 12} {
@@ -57,8 +57,8 @@ func TestOptimumIsAMaximum(t *testing.T) {
 	}
 }
 
-// The five pages of table 4.2 of the paper: rates 1 to 5 and five requests give 1.15, 1.36, 1.35, 1.14 and 0; the last page changes too
-// fast to follow.
+// Table 4.2 of the paper has five pages with the rates 1 to 5, and five requests. The frequencies are 1.15, 1.36, 1.35, 1.14 and 0: the
+// last page changes too fast to follow.
 func TestOptimumOfThePaper(t *testing.T) {
 	f, tooFast := recrawl.Optimum([]float64{1, 2, 3, 4, 5}, 5, 0, math.Inf(1))
 	for i, want := range []float64{1.15, 1.36, 1.35, 1.14, 0} {

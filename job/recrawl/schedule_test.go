@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/job/recrawl"
 )
 
-// drive runs a schedule for some days; found says what a visit finds.
+// drive runs a schedule for some days. It calls found for each visit to report what the visit finds, and returns the times of visits.
 func drive(s *recrawl.Schedule, from, days float64, found func(i int, now time.Time)) (visits []time.Time) {
 	for now, end := at(from), at(from+days); now.Before(end); {
 		i, wait := s.Next(now)
@@ -40,7 +40,7 @@ func TestScheduleKeepsTheBudget(t *testing.T) {
 	}
 }
 
-// A page is not named again while its visit is under way.
+// While a visit of a page is in progress, the schedule does not name the page again.
 func TestScheduleNamesAPageOnce(t *testing.T) {
 	s := recrawl.New(recrawl.Config{Budget: 1000})
 	s.Add("/a", at(0))
@@ -61,7 +61,7 @@ func TestScheduleNamesAPageOnce(t *testing.T) {
 	}
 }
 
-// No page is visited more often than Config.Shortest allows, however large the budget, and none is forgotten.
+// No page is visited more often than Config.Shortest allows, even with a large budget, and every page is visited again at some time.
 func TestScheduleBounds(t *testing.T) {
 	s := recrawl.New(recrawl.Config{Budget: 100_000, Shortest: 2 * time.Hour})
 	for i := range 10 {
@@ -82,7 +82,7 @@ func TestScheduleBounds(t *testing.T) {
 	visits := map[int]int{}
 	drive(s, 0, 365, func(i int, now time.Time) {
 		visits[i]++
-		if i == 0 { // a change at each visit
+		if i == 0 { // page 0 has changed at each visit
 			s.Visit(i, now, true, time.Minute)
 			return
 		}
@@ -101,7 +101,7 @@ func TestScheduleBounds(t *testing.T) {
 	}
 }
 
-// A page that is gone is visited as rarely as possible, and often again when it is back.
+// A page that is gone is visited as rarely as possible. When it exists again, it is visited often again.
 func TestScheduleGone(t *testing.T) {
 	s := recrawl.New(recrawl.Config{Budget: 10, Solve: day})
 	for i := range 20 {
@@ -121,7 +121,7 @@ func TestScheduleGone(t *testing.T) {
 	}
 }
 
-// Signals that prove right are believed after some trials: the page is then visited at once. Wrong ones are not believed.
+// Signals that prove right are trusted after some trials: the signaled page is then visited at once. Wrong signals are not trusted.
 func TestSignals(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -163,7 +163,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// A signal that is older than the last visit has no new information.
+// A signal that is older than the last visit of the page is ignored.
 func TestOldSignal(t *testing.T) {
 	s := recrawl.New(recrawl.Config{Budget: 10})
 	s.Add("/", at(5))
@@ -174,7 +174,7 @@ func TestOldSignal(t *testing.T) {
 	}
 }
 
-// Pages that are generated for each visit, with a Last-Modified of a moment ago, do not make their siblings appear to change every minute.
+// Pages that are generated for each visit have a Last-Modified of a moment ago. Their siblings must not seem to change every minute.
 func TestPagesOfTheMoment(t *testing.T) {
 	s, now := recrawl.New(recrawl.Config{Budget: 60}), at(0)
 	for i := range 24 {
@@ -199,7 +199,7 @@ func TestPagesOfTheMoment(t *testing.T) {
 	}
 }
 
-// A page that changes too fast to follow still gets its share of the evenly distributed visits.
+// Some visits are distributed evenly over all pages. A page that changes too fast to follow still gets its share of these.
 func TestScheduleForgetsNoPage(t *testing.T) {
 	s, now := recrawl.New(recrawl.Config{Budget: 10}), at(0)
 	for i := range 20 {
@@ -224,7 +224,7 @@ func TestScheduleForgetsNoPage(t *testing.T) {
 	}
 }
 
-// A signal counts once, and only if it announces a change after the last visit.
+// A signal has an effect once, and only if it announces a change after the last visit.
 func TestSignalsAreNewsOnce(t *testing.T) {
 	s := recrawl.New(recrawl.Config{Budget: 10})
 	s.Add("/", at(1))

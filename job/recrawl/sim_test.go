@@ -16,7 +16,7 @@ var (
 	simSeeds = flag.Int("sim.seeds", 1, "simulated sites for each law")
 )
 
-// laws are distributions of the rates at which pages change, in changes a day.
+// laws are probability distributions of the rates, in changes a day, at which pages change.
 var laws = map[string]func(r *rand.Rand) float64{
 	"exponential": func(r *rand.Rand) float64 { return r.ExpFloat64() / 10 },
 	"pareto":      func(r *rand.Rand) float64 { return math.Pow(1-r.Float64(), -1/1.2) / 60 },
@@ -29,10 +29,10 @@ var laws = map[string]func(r *rand.Rand) float64{
 	"lognormal": func(r *rand.Rand) float64 { return math.Exp(2*r.NormFloat64()) / 30 },
 }
 
-// site is a simulated site: the times at which each page changes.
+// site represents a simulated site by the times at which its pages change.
 type site struct {
 	rates   []float64
-	changes [][]float64 // times of changes in days, ascending
+	changes [][]float64 // times of each page's changes in days, ascending
 	days    float64
 }
 
@@ -57,14 +57,14 @@ var origin = time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func at(days float64) time.Time { return origin.Add(recrawl.Duration(days)) }
 
-// freshness runs a schedule from the first visit of every page to the end of the site. It returns the expected share of the time after
-// "from" in which copies equal their pages, and the number of visits. After a visit, the time until the next change is exponential and
-// independent of the schedule. Therefore the expectation (1 − e^(−λΔ))/λ, where Δ is the time until the next visit, is used instead of the
-// simulated changes.
+// freshness runs a schedule from the first visit of every page to the end of the site. It returns the number of visits, and the expected
+// share of the time after "from" during which copies equal their pages. The time from a visit to the next change is exponential and
+// independent of the schedule. Instead of the simulated changes, the expectation (1 − e^(−λΔ))/λ is used, where Δ is the time to the next
+// visit.
 func (s *site) freshness(c recrawl.Config, from float64) (fresh float64, visits int) {
 	sched := recrawl.New(c)
 	n := len(s.rates)
-	seen, next := make([]float64, n), make([]int, n) // the last visit; the first change after it
+	seen, next := make([]float64, n), make([]int, n) // time of the last visit of each page; index of the first change after it
 	for i := range n {
 		sched.Add(fmt.Sprintf("/%d/%d", i%3, i), at(0))
 	}
@@ -95,7 +95,7 @@ func (s *site) freshness(c recrawl.Config, from float64) (fresh float64, visits 
 	return fresh / (s.days - from) / float64(n), visits
 }
 
-// spacings are the mean numbers of days between two visits that the budget allows.
+// spacings returns the tested mean intervals between two visits of a page, in days, that the budget allows.
 func spacings() []float64 {
 	if *simSeeds > 1 {
 		return []float64{5, 15}
@@ -103,8 +103,8 @@ func spacings() []float64 {
 	return []float64{10}
 }
 
-// After twenty visits of each page, the freshness is at least 0.95 of that of the schedule that knows the rates and has as many requests.
-// It is never less than that of equally frequent visits, which is how the schedule begins and what it returns to when it gains nothing.
+// After twenty visits of each page, the freshness is at least 0.95 of the optimum for the true rates and as many requests. It is never less
+// than with equally frequent visits, with which a schedule begins, and to which it returns if learning does not help.
 func TestSimFreshness(t *testing.T) {
 	for name, law := range laws {
 		for _, every := range spacings() {

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/job/recrawl"
 )
 
-// readTrace returns the pages of testdata/reference-commits.txt that existed on a day, and the days after it on which they changed.
+// readTrace returns the pages of testdata/reference-commits.txt that existed on the day from, and the days after it on which they changed.
 func readTrace(t *testing.T, from time.Time, days float64) (paths []string, changes [][]float64) {
 	t.Helper()
 	b, err := os.ReadFile("testdata/reference-commits.txt")
@@ -33,7 +33,7 @@ func readTrace(t *testing.T, from time.Time, days float64) (paths []string, chan
 			at = append(at, hours/24-float64(from.Unix())/86400)
 		}
 		if at[0] >= 0 {
-			continue // it did not exist yet
+			continue // the page did not exist yet
 		}
 		at = slices.DeleteFunc(at, func(d float64) bool { return d < 0 || d >= days })
 		paths, changes = append(paths, "/"+fields[0]), append(changes, at)
@@ -41,14 +41,14 @@ func readTrace(t *testing.T, from time.Time, days float64) (paths []string, chan
 	return paths, changes
 }
 
-// staleness accumulates the time, from a given day on, for which copies have differed from their pages.
+// staleness adds up the time, from a given day on, during which copies differed from their pages.
 type staleness struct {
 	from, sum float64
-	next      []int // the first change of each page after its last visit
+	next      []int // index of the first change of each page after its last visit
 	changes   [][]float64
 }
 
-// visit reports whether the page has changed since its last visit.
+// visit records a visit, and reports whether the page has changed since its previous visit.
 func (s *staleness) visit(i int, now float64) (hasChanged bool) {
 	all, n := s.changes[i], s.next[i]
 	for s.next[i] < len(all) && all[s.next[i]] <= now {
@@ -67,8 +67,8 @@ func (s *staleness) freshness(days float64) float64 {
 	return 1 - s.sum/(days-s.from)/float64(len(s.changes))
 }
 
-// The commits of a documentation come in bursts and not at a constant rate. After twenty visits of each page, the freshness is at least
-// 0.95 of that of the frequencies that are optimal for the overall rates, and not less than that of equally frequent visits.
+// Commits to documentation come in bursts, not at a constant rate. After twenty visits of each page, the freshness is at least 0.95 of that
+// with the optimal frequencies for the overall rates, and not less than that with equally frequent visits.
 func TestSimCommitsOfADocumentation(t *testing.T) {
 	const days, every, from = 2400.0, 30.0, 600.0
 	paths, changes := readTrace(t, time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), days)

@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/job/replay"
 )
 
-// Repeat a crawl from its archive, without a request, and compare the outcome with the record.
+// Repeat a crawl from its archive without making requests, and compare the outcome with the recorded visits.
 func ExampleRun() {
 	parent, err := os.MkdirTemp("", "replay")
 	if err != nil {

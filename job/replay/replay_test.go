@@ -26,7 +26,7 @@ import (
 
 var webs = flag.Int("replay.n", long.Seeds(2, 6), "how many random webs are crawled and repeated")
 
-// crawled crawls a simulated web with random properties into a job directory, in several processes.
+// crawled crawls a simulated web with random properties into a job directory. The job is run by several processes, one after the other.
 func crawled(t *testing.T, w *crawltest.Web, n uint64, scope crawler.ScopeKind, faults crawltest.FaultLevel, processes int) string {
 	t.Helper()
 	web := w.Random(n, crawltest.RandomConfig{Agent: "testbot", HTTPS: true, Faults: faults, MaxDelay: 5 * time.Second})
@@ -75,7 +75,7 @@ func replayed(t *testing.T, dir string) *Result {
 	return res
 }
 
-// TestNothingDiffers crawls random webs with faults, in one process or several, with many workers, and repeats each crawl.
+// TestNothingDiffers crawls random webs with faults, with one process or several, and many workers. A replay gives the same visits.
 func TestNothingDiffers(t *testing.T) {
 	for n := range uint64(*webs) {
 		t.Run(fmt.Sprint("web=", n), func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestNothingDiffers(t *testing.T) {
 	}
 }
 
-// TestOptOutsAreTakenAsRecorded checks that a seed on the opt-out list does not end the replay, although nothing was recorded of its host.
+// TestOptOutsAreTakenAsRecorded checks that a replay does not end because of a seed on the opt-out list, of whose host nothing is recorded.
 func TestOptOutsAreTakenAsRecorded(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		out, s := w.Site("http://a.example"), w.Site("http://b.example")
@@ -129,8 +129,8 @@ func TestOptOutsAreTakenAsRecorded(t *testing.T) {
 	})
 }
 
-// TestSitemapsAreRepeated checks that a sitemap is visited before the page whose request needed the robots.txt that names it, and that an
-// unnamed sitemap is noticed.
+// TestSitemapsAreRepeated checks that a replay visits a sitemap before the page for which its robots.txt was requested, and that it notices
+// if robots.txt does not name the sitemap.
 func TestSitemapsAreRepeated(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
@@ -186,7 +186,7 @@ func visitsOf(t *testing.T, dir string) (all []*sink.Record) {
 	return all
 }
 
-// TestChangesAreNamed changes one byte of a page in the archive, adjusting the digests, and then one record.
+// TestChangesAreNamed changes a byte of a page in the archive with matching digests, and then a recorded visit. The replay names both.
 func TestChangesAreNamed(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		dir := crawled(t, w, 3, crawler.ScopeHost, 0, 1)
@@ -225,7 +225,7 @@ func TestChangesAreNamed(t *testing.T) {
 		}
 		i := bytes.IndexByte(lines, '\n')
 		j := i + 1 + bytes.IndexByte(lines[i+1:], '\n')
-		write(t, visits, append(append([]byte{}, lines[:i+1]...), lines[j+1:]...)) // without the second visit
+		write(t, visits, append(append([]byte{}, lines[:i+1]...), lines[j+1:]...)) // leave out the second visit
 		if res := replayed(t, dir); res.Differ == 0 {
 			t.Errorf("a visit was removed: %s", res.Text())
 		}
@@ -250,8 +250,8 @@ func write(t *testing.T, path string, b []byte) {
 
 var digest = regexp.MustCompile(`WARC-(Payload|Block)-Digest: (sha1|sha256):([A-Z2-7=]+)`)
 
-// forge changes a byte in the title of a page in an archive, and all that depends on it, as a forger would. It removes the index, which is
-// rebuilt from the archive.
+// forge changes a byte in the title of an archived page, and everything that depends on this byte, as a forger would. It removes the index
+// of the archive; a reader makes the index again.
 func forge(t *testing.T, path string, v *sink.Record) {
 	t.Helper()
 	all := read(t, path)
@@ -301,7 +301,7 @@ func forge(t *testing.T, path string, v *sink.Record) {
 	}
 }
 
-// TestLinksAreThoseOfTheArchive compares the stored links of a job with several processes with the links in its archive.
+// TestLinksAreThoseOfTheArchive checks that the stored links of a job that several processes ran equal the links in its archive.
 func TestLinksAreThoseOfTheArchive(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		dir := crawled(t, w, 3, crawler.ScopeHost, 1, 3)

@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// sampledJob crawls a sample of 5 of 40 pages into a job directory, a few pages in each process; if finish is set, the last one finishes
-// it.
+// sampledJob crawls a sample of 5 of 40 pages into a job directory. Each process crawls a few pages; if finish is set, the last one crawls
+// until the job is done.
 func sampledJob(t *testing.T, w *crawltest.Web, finish bool) string {
 	t.Helper()
 	s := w.Site("http://a.example")
@@ -67,7 +67,7 @@ func TestSampleIsRepeated(t *testing.T) {
 	})
 }
 
-// TestExplainSample checks that a drawn page is explained from robots.txt on, and that tickets explain why another was not drawn.
+// TestExplainSample checks that a drawn page is explained from robots.txt on, and by their tickets why other pages were not drawn.
 func TestExplainSample(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		dir := sampledJob(t, w, true)

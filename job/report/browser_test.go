@@ -12,7 +12,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// TestThePageInABrowser opens the report of a hostile crawl from disk, without a network, as a reader would.
+// TestThePageInABrowser opens the report of a crawl of hostile sites from disk in a browser that has no network.
 func TestThePageInABrowser(t *testing.T) {
 	t.Parallel()
 	if !browsertest.Isolate(t) {
@@ -47,8 +47,8 @@ func TestThePageInABrowser(t *testing.T) {
 	}
 }
 
-// checkColours checks that the page's style applies, in the reader's preferred colour scheme, and that text from the sites is shown as
-// text.
+// checkColours checks that the page's style applies in the colour scheme that the reader prefers, and that text from the sites is displayed
+// as text.
 func checkColours(t *testing.T, p *browsertest.Page, v browsertest.View) {
 	t.Helper()
 	var background string
@@ -66,8 +66,8 @@ func checkColours(t *testing.T, p *browsertest.Page, v browsertest.View) {
 	}
 }
 
-// checkDrawing checks that pictures fit the available width: with everything opened, no text is scaled or overlaps another in its picture,
-// and no picture extends beyond the edge.
+// checkDrawing checks that pictures fit into the available width when everything is opened: no text is scaled or overlaps other text of its
+// picture, and no picture extends beyond the edge.
 func checkDrawing(t *testing.T, p *browsertest.Page, v browsertest.View) {
 	t.Helper()
 	var wrong []string
@@ -94,8 +94,8 @@ func checkDrawing(t *testing.T, p *browsertest.Page, v browsertest.View) {
 	}
 }
 
-// TestTwentyHostsAreThreeScreens checks that hosts of one kind are one row until it is opened, so that twenty hosts fit on three screens
-// of 900 pixels.
+// TestTwentyHostsAreThreeScreens checks that hosts of the same kind are grouped in one row until it is opened, so that a report on twenty
+// hosts fits on three screens of 900 pixels each.
 func TestTwentyHostsAreThreeScreens(t *testing.T) {
 	t.Parallel()
 	if !browsertest.Isolate(t) {

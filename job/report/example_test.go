@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/job/report"
 )
 
-// Write the report of a job into its directory: the page, the lists that it names and the data sheet.
+// Write the report of a job into its directory: the page, the lists to which it links, and the data sheet.
 func Example() {
 	parent, err := os.MkdirTemp("", "report")
 	if err != nil {

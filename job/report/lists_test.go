@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/audit"
 )
 
-// TestHostileCells checks that no cell is evaluated by a spreadsheet or interpreted by a terminal.
+// TestHostileCells checks that no spreadsheet evaluates a cell of a list as a formula, and that no cell can control a terminal.
 func TestHostileCells(t *testing.T) {
 	for _, text := range []string{"=1+1", "＝1+1", "\n=1+1", "\r@x", "a\x1b[31mred", "\x07", "a\u202eb", "+1"} {
 		l := newTable("cell")
@@ -32,8 +32,8 @@ func TestHostileCells(t *testing.T) {
 	}
 }
 
-// TestOwners checks that the report of a job with several processes lists them with their requests, and that other reports do not mention
-// owners.
+// TestOwners checks that the report of a job whose shards were owned by several processes lists the owners with their requests, and that
+// other reports do not mention owners.
 func TestOwners(t *testing.T) {
 	t.Parallel()
 	dir, r := crawled(t, crawler.NoDelay)
@@ -82,8 +82,8 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// TestListsAreCompleteUpToAHundredURLs checks that each result links to a list with all URLs up to a hundred; a longer one names the file
-// and shows examples of each cause. Results come before politeness.
+// TestListsAreCompleteUpToAHundredURLs checks that each result links to a list of its URLs. Up to a hundred URLs are all listed; a longer
+// list names the file with the rest, and has an example of each cause. On the page, results come before politeness.
 func TestListsAreCompleteUpToAHundredURLs(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{13 * 100, 13 * 101} {

@@ -22,8 +22,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// TestAMillionRequests makes the page of a crawl of a million requests to 20,000 hosts (200,000 in short runs); the first hosts have most
-// of them. The page is as large as that of a small crawl and needs little memory.
+// TestAMillionRequests makes the report page of a crawl with a million requests to 20,000 hosts (200,000 requests in short runs), half of
+// them to the first 60 hosts. The page is no larger than that of a small crawl, and making it needs little memory.
 func TestAMillionRequests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a million requests take seconds")
@@ -62,10 +62,10 @@ func TestAMillionRequests(t *testing.T) {
 	}
 }
 
-// large generates the lines of a large crawl: the first 60 hosts have half of the requests.
+// large generates the ledger lines and visits of a large crawl. The first 60 hosts get half of the requests.
 func large(requests, hosts int, add func(begin, end *ledger.Entry, v *sink.Record)) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	at := make([]time.Time, hosts) // when each host may next be requested
+	at := make([]time.Time, hosts) // earliest time of the next request to each host
 	for i := range requests {
 		n := i * 7919 % hosts
 		if i%2 == 0 {
@@ -90,7 +90,7 @@ func large(requests, hosts int, add func(begin, end *ledger.Entry, v *sink.Recor
 	}
 }
 
-// drawn returns the source of the page of a large crawl.
+// drawn returns the data for the report page of a large crawl.
 func drawn(requests, hosts int) *source {
 	d := digest.New(digest.Config{Audit: audit.Config{Delay: 1}})
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -110,7 +110,7 @@ func drawn(requests, hosts int) *source {
 	return s
 }
 
-// largeJob writes the lines of a large crawl as a job.
+// largeJob writes the lines of a large crawl into a job directory.
 func largeJob(t testing.TB, dir string, requests, hosts int) {
 	t.Helper()
 	requested, err := os.Create(filepath.Join(dir, job.LedgerName))
@@ -131,7 +131,7 @@ func largeJob(t testing.TB, dir string, requests, hosts int) {
 	}
 }
 
-// TestFactsAreThoseOfLines compares the concurrent reader with encoding/json line by line, for a hostile crawl and for a large one.
+// TestFactsAreThoseOfLines compares the concurrent reader with encoding/json line by line, for a crawl of hostile sites and a large crawl.
 func TestFactsAreThoseOfLines(t *testing.T) {
 	t.Parallel()
 	dir, r := crawled(t, 20*time.Millisecond)

@@ -22,11 +22,11 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// hostile is text that must not become markup, a formula or a terminal control.
+// hostile is text from a site that must not be interpreted as markup on the page.
 const hostile = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 
-// sites serves three hosts on loopback: one with hostile titles, paths and rules, one that answers 429 once, and one that
-// refuses everything.
+// sites serves three hosts on loopback: one with hostile titles, paths and rules, one that answers once with status 429, and one that
+// refuses every request.
 func sites(t testing.TB) (seeds []string) {
 	t.Helper()
 	busy := 0
@@ -82,13 +82,13 @@ func sites(t testing.TB) (seeds []string) {
 	return seeds
 }
 
-// crawls are the jobs made so far, by delay.
+// crawls holds the jobs that were made so far, by delay.
 var crawls struct {
 	mu   sync.Mutex
 	made map[time.Duration]func() (string, error)
 }
 
-// crawled returns a job directory with a crawl of the sites, and its reader. No other test uses the directory.
+// crawled returns the directory of a finished crawl of the sites, which no other test uses, and a reader of the job.
 func crawled(t testing.TB, delay time.Duration) (string, *job.Reader) {
 	t.Helper()
 	from, err := crawlOf(t, delay)()
@@ -102,7 +102,7 @@ func crawled(t testing.TB, delay time.Duration) (string, *job.Reader) {
 	return dir, reader(t, dir)
 }
 
-// crawlOf returns a function that makes the crawl once. Its servers belong to the first test that calls it.
+// crawlOf returns a function that makes a crawl the first time. The servers stop with the first test that calls crawlOf for this delay.
 func crawlOf(t testing.TB, delay time.Duration) func() (string, error) {
 	t.Helper()
 	crawls.mu.Lock()
@@ -117,7 +117,7 @@ func crawlOf(t testing.TB, delay time.Duration) func() (string, error) {
 	return crawls.made[delay]
 }
 
-// crawl crawls the sites into a directory that remains until all tests have ended.
+// crawl crawls the sites into a directory that is not removed before all tests have ended.
 func crawl(delay time.Duration, seeds []string) (dir string, err error) {
 	dir, err = os.MkdirTemp(shared, "crawled")
 	if err != nil {
@@ -182,7 +182,7 @@ func TestAPageOfAHostileCrawl(t *testing.T) {
 	}
 }
 
-// TestTheSumsOfAReport adds up ledger and visits independently, and compares them with the page's lists and report.json.
+// TestTheSumsOfAReport adds up the ledger and visits independently, and compares the sums with report.json and the lists of the page.
 func TestTheSumsOfAReport(t *testing.T) {
 	t.Parallel()
 	dir, r := crawled(t, crawler.NoDelay)
@@ -249,8 +249,8 @@ func TestTheSumsOfAReport(t *testing.T) {
 	}
 }
 
-// TestASiteThatWasLeftOut checks that a site that the operator left out counts as neither unfinished nor refusing, whether its URLs were
-// refused by the order or are still queued.
+// TestASiteThatWasLeftOut checks that a site that the operator left out counts neither as unfinished nor as refusing, whether the order
+// refused its URLs or they are still queued.
 func TestASiteThatWasLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, drained := range []bool{false, true} {
@@ -320,7 +320,7 @@ func TestNoCellIsAFormula(t *testing.T) {
 	}
 }
 
-// TestAnEarlyRequestTurnsTheStripRed moves a request to an earlier time in a copy of a ledger.
+// TestAnEarlyRequestTurnsTheStripRed moves a request in a copy of a ledger to a time that is too early: the page must show it.
 func TestAnEarlyRequestTurnsTheStripRed(t *testing.T) {
 	t.Parallel()
 	dir, r := crawled(t, 100*time.Millisecond)
@@ -353,7 +353,7 @@ func TestAnEarlyRequestTurnsTheStripRed(t *testing.T) {
 	}
 }
 
-// early makes the last request of a host begin 50 ms after the end of the previous one, and returns its line and host.
+// early moves the last request of a host to 50 ms after the end of the previous one. It returns the changed line's number and the host.
 func early(t *testing.T, lines []string) (line int, host string) {
 	t.Helper()
 	ended, open := map[string]time.Time{}, map[uint64]string{}
@@ -382,5 +382,5 @@ func early(t *testing.T, lines []string) (line int, host string) {
 	return line, request.Host
 }
 
-// testCommands are the names of commands in reports of tests.
+// testCommands are the command names that the reports in these tests mention.
 var testCommands = Commands{Verify: "crawl-verify", URLs: "crawl-urls", Check: "crawl-check", Explain: "crawl-explain", Resume: "crawl-resume", Crawl: "crawl --config"}

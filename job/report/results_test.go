@@ -36,7 +36,7 @@ func TestResultsSayInPlainWordsWhatCameOfACrawl(t *testing.T) {
 			t.Errorf("more than 80 columns: %s", line)
 		}
 	}
-	// errors of unwanted media types and of refused URLs are not fetched pages
+	// Errors of unwanted media types and of refused URLs do not count as fetched pages.
 	kept := &crawler.Report{Pages: 3, Statuses: map[int]int{200: 5, 404: 40}, Errors: map[int]int{}}
 	if text := results(kept); !strings.HasPrefix(text, "  fetched    3 pages and files with content\n  broken     status 404: 40\n") {
 		t.Errorf("%q", text)

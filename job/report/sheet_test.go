@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// readSheet returns the data sheet of a job, parsed and as text.
+// readSheet returns the data sheet of a job, both parsed and as text.
 func readSheet(t *testing.T, dir string) (data map[string]any, text string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, job.SheetDataName))
@@ -32,7 +32,7 @@ func readSheet(t *testing.T, dir string) (data map[string]any, text string) {
 	return data, string(md)
 }
 
-// lines returns the objects in a file of JSON lines, read without code of this module.
+// lines returns the objects in a file of JSON lines. It uses no code of this module.
 func lines(t *testing.T, path string) (all []map[string]any) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -52,7 +52,7 @@ func lines(t *testing.T, path string) (all []map[string]any) {
 	return all
 }
 
-// TestScopesOfASampleThatIsTheSame checks the scopes in which no site's pages are found through another site.
+// TestScopesOfASampleThatIsTheSame checks which scopes count as those in which no page of a site is found through another site.
 func TestScopesOfASampleThatIsTheSame(t *testing.T) {
 	for scope, want := range map[crawler.ScopeKind]bool{crawler.ScopeHost: true, crawler.ScopePrefix: true, crawler.ScopeDomain: false, crawler.ScopeAny: false} {
 		s := &source{

@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/job/digest"
 )
 
-// TestNoTimeIsLost checks that every reason for a pause is one of the causes in the drawing.
+// TestNoTimeIsLost checks that each clause that can cause a pause belongs to exactly one of the causes in the drawing.
 func TestNoTimeIsLost(t *testing.T) {
 	for _, name := range digest.Clauses() {
 		drawn := 0

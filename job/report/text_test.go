@@ -26,7 +26,7 @@ func TestSummaryHoldsOffHostileText(t *testing.T) {
 	}
 }
 
-// TestSummaryNamesBotWalls checks that the summary names bot walls, and sites whose robots.txt is an HTML page.
+// TestSummaryNamesBotWalls checks that the summary names sites with a bot wall, and sites whose robots.txt is an HTML page.
 func TestSummaryNamesBotWalls(t *testing.T) {
 	text := Text(&crawler.Report{Walls: map[string]int{"Anubis": 2, "Cloudflare": 5}, HTMLRobots: []string{"http://a.test", "http://b.test", "http://c.test", "http://d.test"}}, "", nil)
 	for _, want := range []string{

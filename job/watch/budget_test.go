@@ -8,8 +8,8 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// TestTurnsWithoutRequestCostNoBudget checks that turns without a request, which a crawl takes for the total rate and for hours, do not
-// count towards the budget.
+// TestTurnsWithoutRequestCostNoBudget: a crawl also takes turns for the total rate and for quiet hours, which make no request. Such turns
+// do not count towards the budget.
 func TestTurnsWithoutRequestCostNoBudget(t *testing.T) {
 	b := newBudget(10)
 	b.Sharing = politeness.NewHosts(politeness.HostsLimits{})

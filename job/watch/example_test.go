@@ -15,7 +15,7 @@ import (
 	"github.com/amble-crawler/amble/job/watch"
 )
 
-// Crawl two pages, and watch them for an instant. A real watch takes days: Config.For.
+// Crawl two pages, and watch them for an instant. A real watch takes days, as set by Config.For.
 func Example() {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

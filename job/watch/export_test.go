@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Knowledge holds a watch's stored state of a page.
+// Knowledge holds what a watch has stored about a page.
 type Knowledge struct {
-	Last    time.Time // rounded to seconds
+	Last    time.Time // time of the last visit, rounded to seconds
 	Past    string
 	Gone    bool
 	Changes int
 }
 
-// Known returns what is known about each page.
+// Known returns what a watch knows about each page.
 func (w *Watch) Known() map[string]Knowledge {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -27,8 +27,8 @@ func (w *Watch) Known() map[string]Knowledge {
 	return all
 }
 
-// Used returns how many requests of the last day count for a host.
+// Used returns the number of requests to a host in the last day, as counted for the budget.
 func (w *Watch) Used(host string) int { return w.budget.used(host) }
 
-// Recall loads what is known, as Run does at its beginning.
+// Recall loads the stored knowledge, as Run does at its start.
 func (w *Watch) Recall() error { return w.load() }

@@ -38,14 +38,14 @@ var (
 
 const killBudget = 40
 
-// TestKilledWatches kills processes that watch a site, at any step of a visit and at any instant between two, and resumes them minutes or
-// hours later, all in virtual time. The servers' log, which survives the processes, is the evidence: no 24 hours have more requests than
-// the budget, and no pause is cut short. Each visit's line has the change that follows from the lines before it; every answer has a line;
-// and a watch that is opened again knows what the last one knew. A failing seed is repeated by
+// TestKilledWatches kills processes that watch a site, at any step of a visit and at any time between two visits, and resumes them minutes
+// or hours later, in virtual time. The test checks the log of the servers, which survives the processes: no 24 hours have more requests
+// than the budget, and no pause is cut short. Each visit's line has the change that follows from earlier lines; every response has a line;
+// and a watch that is opened again knows what the previous one knew. A failing seed is repeated by
 //
 //	go test ./job/watch -run KilledWatches -kill.n 1 -kill.from N
 //
-// The flag -kill.n turns it into a soak test, and -kill.each kills one watch at each of its first steps.
+// The flag -kill.n sets the number of seeds, for a soak test. The flag -kill.each kills one watch at each of its first steps.
 func TestKilledWatches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -76,13 +76,13 @@ func TestKilledWatches(t *testing.T) {
 	}
 }
 
-// killed is a watch whose processes are killed.
+// killed represents a watch whose processes are killed.
 type killed struct {
 	t     *testing.T
 	rng   *rand.Rand
 	dir   string
 	log   string
-	from  time.Duration // start of the next process, measured from the beginning of the simulated web
+	from  time.Duration // start of the next process, counted from the start of the simulated web
 	kills int
 }
 
@@ -93,7 +93,7 @@ func newKilled(t *testing.T, rng *rand.Rand) *killed {
 	return k
 }
 
-// process runs a watch until it is killed after n steps or n nanoseconds of real time, or until its end. The first one crawls.
+// process runs a watch until it is killed after n steps or n nanoseconds of real time, or until it ends. The first process makes the job.
 func (k *killed) process(how string, n time.Duration) {
 	k.t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestWatchToBeKilled$", "-test.count=1")
@@ -126,17 +126,17 @@ func (k *killed) process(how string, n time.Duration) {
 		k.from = all[len(all)-1].at + time.Duration(k.rng.IntN(600))*time.Second
 	}
 	if how == "after" || k.rng.IntN(4) == 0 {
-		k.from += time.Hour + time.Duration(k.rng.Int64N(int64(5*time.Hour))) // its clock may be ahead of its log
+		k.from += time.Hour + time.Duration(k.rng.Int64N(int64(5*time.Hour))) // the killed process may have been ahead of its log
 	}
 }
 
-// end lets the watch end, and checks the outcome.
+// end runs the watch until it ends, and checks the outcome.
 func (k *killed) end() {
 	k.t.Helper()
 	k.process("", 0)
 	log := k.lines()
 	var begun []logged
-	visits := map[string]int{} // answers to requests for pages, by path
+	visits := map[string]int{} // number of responses with pages, by path
 	for _, l := range log {
 		switch l.event {
 		case "begin":
@@ -175,8 +175,8 @@ func (k *killed) end() {
 	k.t.Logf("%d kills, %d requests in %v, %d steps, changes: %v", k.kills, len(begun), begun[len(begun)-1].at, len(log), changes)
 }
 
-// checkLines checks that each line of a visit has the change that follows from the lines before it. It returns the number of changes of
-// each kind, and of lines of each path.
+// checkLines checks that each line of a visit has the change that follows from the lines before. It returns the number of changes by kind,
+// and the number of lines by path.
 func checkLines(t *testing.T, dir string) (changes, pages map[string]int) {
 	t.Helper()
 	r, err := job.Read(dir)
@@ -240,7 +240,7 @@ func checkLines(t *testing.T, dir string) (changes, pages map[string]int) {
 	return changes, pages
 }
 
-// logged is a line of the log of a killed watch.
+// logged represents a line of the log of a killed watch.
 type logged struct {
 	at          time.Duration
 	event, path string
@@ -268,7 +268,7 @@ func readLog(t *testing.T, path string) (all []logged) {
 	return all
 }
 
-// TestWatchToBeKilled is the process that TestKilledWatches kills.
+// TestWatchToBeKilled runs only in the processes that TestKilledWatches starts and kills.
 func TestWatchToBeKilled(t *testing.T) {
 	dir := os.Getenv("WATCH_DIR")
 	if dir == "" {
@@ -282,7 +282,7 @@ func TestWatchToBeKilled(t *testing.T) {
 	from, _ := strconv.ParseInt(os.Getenv("WATCH_FROM"), 10, 64)
 	steps, _ := strconv.Atoi(os.Getenv("WATCH_STEPS"))
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
-		web.ExpectViolations() // it does not know what earlier processes have requested; the audit of the ledger does
+		web.ExpectViolations() // the simulated web does not know the requests of earlier processes; the audit of the ledger checks them
 		x := &victim{log: log, began: time.Now(), left: -1}
 		s := newSite(web, 0)
 		for i := range 12 {
@@ -305,7 +305,7 @@ func TestWatchToBeKilled(t *testing.T) {
 	})
 }
 
-// watch watches the site, and at the end checks that the job gives the same knowledge.
+// watch watches the site. At the end it checks that the stored job gives the same knowledge.
 func (x *victim) watch(t *testing.T, s *site, dir string) {
 	c := watch.Config{Budget: killBudget, For: 30 * time.Hour, Found: func(watch.Change) { x.at("found") }, Program: func(c *job.Config) {
 		s.w.Apply(&c.Crawl)
@@ -353,7 +353,7 @@ func (x *victim) watch(t *testing.T, s *site, dir string) {
 	}
 }
 
-// seen returns how many requests of all processes the server has received in the last 24 hours.
+// seen returns the number of requests, by all processes, that the server has received in the last 24 hours.
 func (x *victim) seen(t *testing.T) (n int) {
 	for _, l := range readLog(t, x.log.Name()) {
 		if l.event == "begin" && time.Since(x.began)-l.at < day-time.Minute {
@@ -363,16 +363,16 @@ func (x *victim) seen(t *testing.T) (n int) {
 	return n
 }
 
-// victim is a process that is to be killed.
+// victim represents the process that is killed.
 type victim struct {
 	log   *os.File
 	began time.Time
 
 	mu   sync.Mutex
-	left int // steps until it is killed; negative: never
+	left int // number of steps before the kill; negative: no kill
 }
 
-// at logs a step, and kills the process if it is the last step.
+// at logs a step, and kills the process if it was the last one allowed.
 func (x *victim) at(step string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -397,7 +397,7 @@ func (x *victim) trace() *crawler.Trace {
 	}
 }
 
-// victimSink is an output that stays empty. Its steps follow those of the job's outputs.
+// victimSink is a sink that writes nothing. Its steps follow those of the job's outputs.
 type victimSink struct {
 	sink.Base
 	x *victim

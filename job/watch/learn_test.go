@@ -21,7 +21,7 @@ func newWatch() *Watch {
 	}
 }
 
-// What signals missed and announced is read back from the lines, whatever else programs have written there.
+// After a restart, a watch reads from the lines which changes signals missed or announced, whatever else programs have written there.
 func TestSignalsAreRecalled(t *testing.T) {
 	w, at := newWatch(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	line := func(sum byte, data ...string) {
@@ -43,7 +43,7 @@ func TestSignalsAreRecalled(t *testing.T) {
 	}
 }
 
-// A page is reported as gone once, is then requested without a condition, and is reported as back when it exists again.
+// A page that is gone is reported once. It is then requested without a condition, and reported as back when it exists again.
 func TestGoneAndBack(t *testing.T) {
 	u, err := weburl.Parse("https://a.test/x")
 	if err != nil {

@@ -28,26 +28,26 @@ const (
 
 var long = flag.Int("watch.long", 1, "how many times as long the simulated watches are")
 
-// days returns a duration of n days: the timers of the store take a second or so for each simulated day.
+// days returns a duration of n days, or of more in long runs. Each simulated day takes the store's timers about a second of real time.
 func days(n int) time.Duration { return time.Duration(n**long) * day }
 
-// site is a simulated site whose pages change with time.
+// site represents a simulated site whose pages change with time.
 type site struct {
 	w     *crawltest.Web
 	begin time.Time
-	every map[string]time.Duration // intervals between changes, by path; 0: never
-	from  map[string]time.Duration // times when pages appear
-	until map[string]time.Duration // times when pages disappear
+	every map[string]time.Duration // interval between changes, by path; 0: never changes
+	from  map[string]time.Duration // time at which each page appears
+	until map[string]time.Duration // time at which each page disappears
 	links string
-	fails time.Time // when it starts to answer 500; zero: never
+	fails time.Time // time from which all requests are answered with 500; zero: never
 
-	signals bool // there is a sitemap with the times of changes
+	signals bool // the sitemap has the time of each page's last change
 	lies    bool // the sitemap always claims recent changes
 	feed    bool // /feed.xml has the times of changes
 	asked   func(step string)
 }
 
-// newSite makes a site with pages of which the nth changes every so many days, and some never.
+// newSite makes a site with pages that change every 9, 18 or 27 hours. Every fourth page never changes.
 func newSite(w *crawltest.Web, pages int) *site {
 	s := &site{w: w, begin: time.Now(), every: map[string]time.Duration{"/": 0}, from: map[string]time.Duration{}, until: map[string]time.Duration{}}
 	for i := range pages {
@@ -65,7 +65,7 @@ func (s *site) page(path string, every time.Duration) {
 	s.links += fmt.Sprintf("<a href=%s>x</a> ", path)
 }
 
-// version returns the number of a page's version at a time, or -1 if it does not exist.
+// version returns the version number of a page at a time, or -1 if the page does not exist then.
 func (s *site) version(path string, at time.Time) int {
 	every, ok := s.every[path]
 	age := at.Sub(s.begin)
@@ -78,14 +78,14 @@ func (s *site) version(path string, at time.Time) int {
 	return int((age + ahead(path)) / every)
 }
 
-// ahead returns how much earlier a page changes than others.
+// ahead returns by how much the changes of a page come earlier than those of other pages.
 func ahead(path string) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(path))
 	return time.Duration(h.Sum32()%3600) * time.Second
 }
 
-// changed returns when the version of a page at a time appeared.
+// changed returns when the version that a page has at a time appeared.
 func (s *site) changed(path string, at time.Time) time.Time {
 	if v := s.version(path, at); v > 0 {
 		return s.begin.Add(time.Duration(v)*s.every[path] - ahead(path))
@@ -93,7 +93,7 @@ func (s *site) changed(path string, at time.Time) time.Time {
 	return s.begin.Add(s.from[path])
 }
 
-// list writes all existing pages with the times of their last changes.
+// list writes an entry for each existing page, with the time of its last change.
 func (s *site) list(rw http.ResponseWriter, begin, entry, end string) {
 	rw.Header().Set("Content-Type", "application/xml")
 	fmt.Fprint(rw, begin)
@@ -130,7 +130,7 @@ func (s *site) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/feed.xml" && s.feed:
 		s.list(rw, `<feed xmlns="http://www.w3.org/2005/Atom">`, `<entry><link href="%s"/><updated>%s</updated></entry>`, "</feed>")
 		return
-	case r.URL.Path == "/plain": // without validators
+	case r.URL.Path == "/plain": // no validators: conditional requests are not possible
 		rw.Header().Set("Content-Type", "text/plain")
 		fmt.Fprint(rw, "the same each time, and without a word about that")
 		return
@@ -170,7 +170,7 @@ func (s *site) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	_, _ = rw.Write([]byte(body))
 }
 
-// crawl makes the job to watch.
+// crawl makes the job that is then watched.
 func (s *site) crawl(t *testing.T, dir string, change func(c *job.Config)) {
 	t.Helper()
 	c := job.Config{Archive: true, Crawl: crawler.Config{Contact: contact}}
@@ -190,7 +190,7 @@ func (s *site) crawl(t *testing.T, dir string, change func(c *job.Config)) {
 	}
 }
 
-// watch watches the job for a time.
+// watch watches the job for the duration d.
 func (s *site) watch(ctx context.Context, t *testing.T, dir string, budget int, d time.Duration) (*watch.Watch, []watch.Change) {
 	t.Helper()
 	var all []watch.Change
@@ -214,7 +214,7 @@ func (s *site) watch(ctx context.Context, t *testing.T, dir string, budget int, 
 	return w, all
 }
 
-// overBudget returns an error if the site's log has more than most requests within any 24 hours.
+// overBudget returns an error if, within any 24 hours, the site's log has more requests than the given maximum.
 func (s *site) overBudget(most int) error {
 	all := s.w.Requests()
 	for i := most; i < len(all); i++ {
@@ -237,7 +237,7 @@ func (s *site) requestsSince(at time.Time) (n, notModified int) {
 	return n, notModified
 }
 
-// changesIn returns the changes in the lines of visits.jsonl.
+// changesIn returns the changes recorded in the lines of visits.jsonl.
 func changesIn(t *testing.T, dir string) (all []watch.Change) {
 	t.Helper()
 	r, err := job.Read(dir)
@@ -260,7 +260,7 @@ func changesIn(t *testing.T, dir string) (all []watch.Change) {
 	return all
 }
 
-// Repeated attempts at failing pages count towards the budget: the gate holds back the rest.
+// If pages fail, repeated attempts count towards the budget; beyond it, the gate makes requests wait.
 func TestBudgetHoldsWhenPagesFail(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		s := newSite(web, 10)
@@ -280,7 +280,7 @@ func TestBudgetHoldsWhenPagesFail(t *testing.T) {
 	})
 }
 
-// A watch does not find what the job's limits excluded, and new pages use no more than their share of the budget.
+// A watch discovers no pages that the job's limits excluded. New pages use at most their share of the budget.
 func TestWatchDiscovers(t *testing.T) {
 	for _, limit := range []crawler.Limit{crawler.Unlimited, 10} {
 		crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {

@@ -17,8 +17,8 @@ import (
 	"github.com/amble-crawler/amble/sink/warc/warctest"
 )
 
-// A watched job finds changed, new and missing pages within its daily budget, with conditional requests where possible. It names the page
-// that differs at each visit, and has an archive with revisit records that other programs can read.
+// A watch finds changed, new and missing pages within the daily budget, with conditional requests where possible. Each visit whose page
+// differs says so, and the archive has revisit records that other programs can read.
 func TestWatch(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	notModified := 0
@@ -83,7 +83,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// revisitScript counts the records of an archive by type and profile.
+// revisitScript is a program that counts the records of an archive by type and profile.
 const revisitScript = `
 import { WARCParser } from "warcio";
 import fs from "node:fs";
@@ -98,7 +98,7 @@ for (const name of fs.readdirSync(dir).filter((n) => n.endsWith(".warc.gz"))) {
 }
 console.log(JSON.stringify(count));`
 
-// checkConditional checks that each request for a page names the version that the crawler has, and returns the number of answers 304.
+// checkConditional checks that each repeated request names the version that the crawler has. It returns the number of 304 responses.
 func checkConditional(t *testing.T, all []crawltest.Request) (notModified int) {
 	t.Helper()
 	tags := map[string]string{}
@@ -118,8 +118,8 @@ func checkConditional(t *testing.T, all []crawltest.Request) (notModified int) {
 	return notModified
 }
 
-// What a sitemap or a feed announces is believed if earlier announcements were right; changes are then found soon. Announcements that are
-// never right are not believed.
+// Announcements in a sitemap or a feed are trusted if earlier ones were right, so that changes are found soon. Sources whose announcements
+// are never right are not trusted.
 func TestSignalsAreLearnt(t *testing.T) {
 	for name, set := range map[string]func(s *site){
 		"sitemap": func(s *site) { s.signals = true },

@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/jobs/server"
 )
 
-// A client starts a job and reads its results until it has ended.
+// A client starts a job on the server, and reads the results until the job has ended.
 func Example() {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -61,7 +61,7 @@ func Example() {
 			fmt.Println(err)
 			return nil
 		}
-		defer func() { _ = a.Body.Close() }() // read
+		defer func() { _ = a.Body.Close() }() // the body has been read
 		b, err := io.ReadAll(a.Body)
 		if err != nil {
 			fmt.Println(err)

@@ -19,10 +19,10 @@ import (
 	"github.com/amble-crawler/amble/jobs"
 )
 
-// helperDir names the directory for the process that a test kills.
+// helperDir is the name of the environment variable with the directory for the process that a test kills.
 const helperDir = "AMBLE_SERVER_DIR"
 
-// serveJobs is the process that the test kills. It prints its address.
+// serveJobs runs in the process that the test kills. It prints the address of its server.
 func serveJobs(dir string) {
 	ann, err := NewToken("ann", annSecret, Read, Write)
 	if err != nil {
@@ -43,7 +43,7 @@ func serveJobs(dir string) {
 	}
 }
 
-// process is a server in another process.
+// process represents a server in another process.
 type process struct {
 	*service
 	cmd *exec.Cmd
@@ -73,7 +73,7 @@ func (p *process) kill() {
 	_ = p.cmd.Wait()
 }
 
-// read returns up to most results, from the result with number from on. There are fewer if the response ends.
+// read returns the results after the number from, until it has the maximum number of lines or the answer ends.
 func (p *process) read(id string, from, most int) (lines []string) {
 	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, fmt.Sprintf("%s/v1/jobs/%s/results?follow=1&from=%d", p.url, id, from), nil)
 	if err != nil {
@@ -86,15 +86,15 @@ func (p *process) read(id string, from, most int) (lines []string) {
 	}
 	defer a.Body.Close()
 	for in := bufio.NewScanner(a.Body); len(lines) < most && in.Scan(); {
-		if line := in.Text(); json.Valid([]byte(line)) { // the last line may be incomplete
+		if line := in.Text(); json.Valid([]byte(line)) { // a kill may leave the last line incomplete
 			lines = append(lines, line)
 		}
 	}
 	return lines
 }
 
-// A server with ten jobs is killed again and again. A client that continues with from= and the number of lines it has gets every page of
-// every job once; paused jobs stay paused.
+// A server with ten jobs is killed several times. A client that continues with from=, set to the number of results that it has, gets every
+// page of every job exactly once. Paused jobs stay paused.
 func TestKilledServerResumesResultsWithoutGapOrRepeat(t *testing.T) {
 	t.Parallel()
 	const count, pages, kills = 10, 12, 5

@@ -29,7 +29,7 @@ func TestPageInABrowser(t *testing.T) {
 			p.Screenshot(filepath.Join(out, name+".png"))
 		}
 	}
-	// looks checks the page at all widths, in both colour schemes, and at twice the font size, which halves the width.
+	// looks checks the layout at all widths, in both colour schemes, and with text of twice the size, which halves the usable width.
 	looks := func(p *browsertest.Page, name string) {
 		t.Helper()
 		for _, v := range []browsertest.View{{Width: 390, Height: 800}, {Width: 800}, {Width: 1280}, {Width: 640}, {Width: 320, Height: 640}, {Width: 1280, Dark: true}, {Width: 390, Height: 800, Dark: true}} {
@@ -66,7 +66,7 @@ func TestPageInABrowser(t *testing.T) {
 	var here string
 	p.Eval("location.href", &here)
 
-	// The page shows changes without being loaded again, and keeps the focus.
+	// With scripts, the page shows changes without being loaded again, and keeps the focus.
 	p.Eval(`window.kept = 1; document.getElementById("pause").focus()`, nil)
 	second := s.start(body(quick))
 	list := b.Open(strings.Split(here, "jobs/")[0], browsertest.View{})
@@ -81,7 +81,7 @@ func TestPageInABrowser(t *testing.T) {
 	p.Eval("document.getElementById('remove').open = true", nil)
 	looks(p, "done")
 
-	// Without scripts the page is loaded again, and orders still work, as forms.
+	// Without scripts, the page reloads itself, and orders can still be given, by forms.
 	endless := s.start(strings.Replace(body(newSite(t, 1<<20, nil)), `"1ms"`, `"20ms"`, 1))
 	p.Show(browsertest.View{NoScript: true})
 	p.Navigate(strings.Split(here, "jobs/")[0] + "jobs/" + endless.ID)

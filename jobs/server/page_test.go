@@ -15,11 +15,11 @@ import (
 	"github.com/amble-crawler/amble/jobs"
 )
 
-// visitor is a browser without scripts. It sends the header fields about the origin that browsers send.
+// visitor represents a browser without scripts that sends the header fields about the origin of requests that browsers send.
 type visitor struct {
 	s    *service
 	web  *http.Client
-	root string // path of its session, "" without one
+	root string // path of the visitor's session; "" if logged out
 }
 
 // newBrowser returns a browser that has logged in with a token.
@@ -38,7 +38,7 @@ func newBrowser(s *service, secret string) *visitor {
 	return b
 }
 
-// send makes a request of the page, and returns the status, the page and the target of a redirect.
+// send makes a request, and returns the status, the text of the answer, and the target of a redirect.
 func (b *visitor) send(method, path string, form url.Values, change ...func(*http.Request)) (status int, text, to string) {
 	b.s.t.Helper()
 	r, err := http.NewRequestWithContext(b.s.t.Context(), method, b.s.url+b.root+path, strings.NewReader(form.Encode()))
@@ -68,7 +68,7 @@ func (b *visitor) send(method, path string, form url.Values, change ...func(*htt
 	return a.StatusCode, string(body), a.Header.Get("Location")
 }
 
-// shows requests a page and checks that it has these words.
+// shows requests a page, and checks that it contains the words.
 func (b *visitor) shows(path string, words ...string) string {
 	b.s.t.Helper()
 	status, text, _ := b.send("GET", path, nil)
@@ -83,7 +83,7 @@ func (b *visitor) shows(path string, words ...string) string {
 	return text
 }
 
-// orders gives an order that must be accepted, and returns where it leads, relative to the session.
+// orders gives an order that the server must accept. It returns the target of the redirect, relative to the session.
 func (b *visitor) orders(path string, form url.Values) string {
 	b.s.t.Helper()
 	status, text, to := b.send("POST", path, form)
@@ -93,7 +93,7 @@ func (b *visitor) orders(path string, form url.Values) string {
 	return strings.TrimPrefix(to, b.root)
 }
 
-// hiddenFields returns the hidden fields of a form.
+// hiddenFields returns the hidden form fields of a page.
 func hiddenFields(page string) url.Values {
 	all := url.Values{}
 	for _, f := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`).FindAllStringSubmatch(page, -1) {
@@ -199,7 +199,7 @@ func TestPageOfAReaderHasNoOrders(t *testing.T) {
 	}
 }
 
-// Neither the cookie nor the path alone opens the page, no other site can give orders even with both, and logging out ends them.
+// Neither the cookie nor the path of a session alone opens the page. With both, another site cannot give orders. Logging out ends both.
 func TestSessionsAreProtected(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{})
 	b := newBrowser(s, annSecret)
@@ -332,7 +332,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// Text chosen by clients of the API is shown as text on the page.
+// Text that clients of the API have chosen is displayed as text on the page.
 func TestPageShowsHostileTextsAsText(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{})
 	const bad = `"><script>alert(1)</script><img src=x onerror=alert(1)>` + "\u202e'"
@@ -402,7 +402,7 @@ func TestPageReportsFormErrors(t *testing.T) {
 	}
 }
 
-// The stream of a page sends changes, and ends with the server.
+// The event stream of a page sends changes of the job, and ends when the server ends.
 func TestPageFollowsAJob(t *testing.T) {
 	hold := make(chan struct{})
 	s := newService(t, t.TempDir(), Config{})

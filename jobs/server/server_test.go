@@ -40,7 +40,7 @@ const (
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// newSite serves pages that form a chain. If hold is not nil, pages wait until it is closed.
+// newSite serves pages that form a chain. If hold is not nil, pages are not answered until it is closed.
 func newSite(t *testing.T, pages int, hold <-chan struct{}) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
@@ -61,14 +61,14 @@ func newSite(t *testing.T, pages int, hold <-chan struct{}) string {
 	return s.URL
 }
 
-// service is a Server with its address.
+// service represents a Server with its address.
 type service struct {
 	*Server
 	t   *testing.T
 	url string
 }
 
-// newService serves jobs to ann, who may do everything, and bob, who may read.
+// newService serves jobs to two users: ann, who may do everything, and bob, who may only read.
 func newService(t *testing.T, dir string, c Config) *service {
 	t.Helper()
 	if c.Tokens == nil {
@@ -98,7 +98,7 @@ func newService(t *testing.T, dir string, c Config) *service {
 	return &service{s, t, web.URL}
 }
 
-// do makes a request, and returns the status and the body.
+// do makes a request with the token secret, and returns the status and the body.
 func (s *service) do(secret, method, path, body string, change ...func(*http.Request)) (int, string) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
@@ -126,7 +126,7 @@ func (s *service) do(secret, method, path, body string, change ...func(*http.Req
 	return a.StatusCode, string(b)
 }
 
-// want makes a request as ann and decodes the answer into v, unless that is nil.
+// want makes a request as ann. It checks the status, and decodes the answer into v unless v is nil.
 func (s *service) want(status int, v any, method, path, body string) {
 	s.t.Helper()
 	got, text := s.do(annSecret, method, path, body)
@@ -140,7 +140,7 @@ func (s *service) want(status int, v any, method, path, body string) {
 	}
 }
 
-// refused makes a request as ann, and checks that it is refused with these words in the answer.
+// refused makes a request as ann, and checks that the server refuses it with these words in the answer.
 func (s *service) refused(status int, method, path, body string, words ...string) {
 	s.t.Helper()
 	got, text := s.do(annSecret, method, path, body)
@@ -155,7 +155,7 @@ func (s *service) refused(status int, method, path, body string, words ...string
 	}
 }
 
-// body returns a request for a job.
+// body returns the JSON of a request for a job.
 func body(site string, more ...string) string {
 	return fmt.Sprintf(`{"seeds":[%q],"settings":{"delay":"1ms","depth":"none"}%s}`, site+"/0", strings.Join(append([]string{""}, more...), ","))
 }
@@ -167,7 +167,7 @@ func (s *service) start(body string) (info jobs.Info) {
 	return info
 }
 
-// lines returns all results of a job except the first from ones.
+// lines returns the results of a job with numbers above from.
 func (s *service) lines(id string, from int) []string {
 	s.t.Helper()
 	status, text := s.do(annSecret, "GET", fmt.Sprintf("/v1/jobs/%s/results?follow=1&from=%d", id, from), "")
@@ -233,7 +233,7 @@ func TestListComesInParts(t *testing.T) {
 	hold := make(chan struct{})
 	s := newService(t, t.TempDir(), Config{})
 	site := newSite(t, 1, hold)
-	t.Cleanup(func() { close(hold) }) // must run before the site is closed, which waits for its pages
+	t.Cleanup(func() { close(hold) }) // must run before the cleanup of the site, which waits for its pages
 	var ids, got []string
 	for range 5 {
 		ids = append(ids, s.start(body(site)).ID)
@@ -248,7 +248,7 @@ func TestListComesInParts(t *testing.T) {
 			break
 		}
 	}
-	slices.Sort(ids) // several in the same millisecond have any order
+	slices.Sort(ids) // IDs of jobs from the same millisecond have any order
 	if slices.Sort(got); !slices.Equal(got, ids) {
 		t.Errorf("%q, want %q", got, ids)
 	}
@@ -297,7 +297,7 @@ func TestTokensAllowWhatTheirScopesSay(t *testing.T) {
 	}
 }
 
-// A client that guesses tokens is slowed down, and no other client is.
+// The server slows down a client that guesses tokens, and no other client.
 func TestGuessesAreLimited(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{})
 	s.guesses.SetLimit(0)
@@ -310,7 +310,7 @@ func TestGuessesAreLimited(t *testing.T) {
 	s.want(http.StatusOK, nil, "GET", "/v1/jobs", "")
 }
 
-// A page of another site can make a browser send requests to this machine under that site's name: these are refused.
+// A page of another site can make a browser send requests to this machine under the name of that site. The server refuses them.
 func TestRequestsUnderOtherNamesAreRefused(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{Hosts: []string{"crawls.site.test"}})
 	port := s.url[strings.LastIndex(s.url, ":"):]
@@ -429,7 +429,7 @@ func TestSettingsOfTheServerAreRefused(t *testing.T) {
 	}
 }
 
-// Clients choose seeds. These must not lead into the server's network.
+// Clients choose the seeds of jobs, so seeds must not lead into the server's private network.
 func TestSeedsOfPrivateNetworksAreRefused(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{AllowAddresses: []netip.Prefix{}, Contact: "crawls@university.edu"})
 	for _, seed := range []string{"http://127.0.0.1/", "http://169.254.169.254/latest/", "http://[::1]/", "http://10.1.2.3/", "http://[::ffff:10.0.0.1]/", "http://2130706433/"} {
@@ -514,7 +514,7 @@ func TestSchedulesAreKept(t *testing.T) {
 	s.refused(http.StatusNotFound, "DELETE", "/v1/schedules/nightly", "")
 }
 
-// A client that follows a job must not take the answer for complete when the server stops.
+// If the server stops while a client follows a job, the answer must break off, so that the client does not take it for complete.
 func TestFollowedAnswerBreaksOffWhenTheServerStops(t *testing.T) {
 	s := newService(t, t.TempDir(), Config{})
 	hold := make(chan struct{})
@@ -623,7 +623,7 @@ func TestListenWithoutEncryptionIsForLoopback(t *testing.T) {
 	}
 }
 
-// A webhook gets the events that the operator has allowed, signed, and redirects are not followed.
+// A webhook gets only events that the operator has allowed. They are signed, and redirects are not followed.
 func TestWebhooksAreThoseOfTheOperator(t *testing.T) {
 	type told struct {
 		path, signature string
@@ -661,7 +661,7 @@ func TestWebhooksAreThoseOfTheOperator(t *testing.T) {
 	if one = <-got; one.path != "/hooks/moved" {
 		t.Errorf("told %s", one.path)
 	}
-	if err := s.Close(t.Context()); err != nil { // waits until the sender has ended
+	if err := s.Close(t.Context()); err != nil { // waits until the goroutine that sends events has ended
 		t.Fatal(err)
 	}
 	if len(got) > 0 {

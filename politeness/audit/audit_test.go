@@ -14,7 +14,7 @@ import (
 
 var base = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// book writes a ledger line by line.
+// book builds a ledger line by line, and keeps the bodies of its robots.txt files.
 type book struct {
 	b      strings.Builder
 	id     int
@@ -33,7 +33,7 @@ type req struct {
 	body                             string
 	extra                            string // more JSON for the end line
 	clause                           string // more JSON for the start line
-	open                             bool   // has no end line
+	open                             bool   // the request has no end line
 }
 
 func at(s float64) string { return base.Add(secs(s)).Format(time.RFC3339Nano) }
@@ -72,27 +72,27 @@ func (b *book) add(rs ...req) *book {
 	return b
 }
 
-// spoil replaces every stored body by another one.
+// spoil replaces every stored body by the same wrong one.
 func (b *book) spoil(body string) {
 	for sha := range b.bodies {
 		b.bodies[sha] = []byte(body)
 	}
 }
 
-// mandate configures an override that ends until seconds after base.
+// mandate returns a change of a Config: an override for an origin that ends the given number of seconds after base.
 func mandate(origin, reason string, until float64) func(*Config) {
 	return func(c *Config) {
 		c.Overrides = []Mandate{{Origin: origin, Reason: reason, Until: base.Add(secs(until))}}
 	}
 }
 
-// restart continues in another process.
+// restart lets another process continue the ledger.
 func (b *book) restart() *book {
 	b.run += "r"
 	return b
 }
 
-// behind begins a process whose clock is behind by d seconds, and records that.
+// behind begins a process whose clock is behind by d seconds, adds requests, and records the difference.
 func (b *book) behind(d float64, rs ...req) *book {
 	b.restart()
 	for _, r := range rs {
@@ -102,7 +102,7 @@ func (b *book) behind(d float64, rs ...req) *book {
 	return b
 }
 
-// moved moves a request to another host and time.
+// moved returns the request, but to another host and at another time.
 func moved(r req, host string, at float64) req {
 	for _, s := range []*string{&r.url, &r.forURL} {
 		*s = strings.Replace(*s, "a.test", host, 1)
@@ -133,7 +133,7 @@ func page(at float64, path string) req {
 	return req{url: "http://a.test" + path, at: at, end: at + 0.1, status: 200}
 }
 
-// refused adds a robots.txt attempt without a request.
+// refused adds a failed attempt at robots.txt for which no request was sent.
 func refused(b *book, s float64, aborted bool) *book {
 	fmt.Fprintf(&b.b, `{"event":"unsent","run":%q,"id":0,"url":"http://a.test/robots.txt","for":"http://a.test/","host":"a.test:80","purpose":"robots","ended":%q,"error":"refused","aborted":%t}`+"\n",
 		b.run, at(s), aborted)
@@ -142,7 +142,7 @@ func refused(b *book, s float64, aborted bool) *book {
 
 func failing(at float64) req { return req{url: "http://a.test/1", at: at, end: at + 0.1, status: 500} }
 
-// walled returns a request with a bot wall's response.
+// walled returns a request that a bot wall answers with a challenge.
 func walled(at float64) req {
 	return req{url: "http://a.test/1", at: at, end: at + 0.1, status: 200, extra: `,"wall":"Anubis"`}
 }
@@ -150,7 +150,7 @@ func walled(at float64) req {
 // polite returns a ledger with one robots.txt request.
 func polite() *book { return newBook().add(robotsReq(0, "User-agent: *\nDisallow: /no\n")) }
 
-// fiveWalls returns a ledger with the challenges after which a host is given up, and other requests between them.
+// fiveWalls returns a ledger with the five challenges after which a host is given up, and with further requests.
 func fiveWalls(between ...req) *book {
 	b := polite()
 	for i := range 5 {
@@ -159,7 +159,7 @@ func fiveWalls(between ...req) *book {
 	return b.add(between...)
 }
 
-// unheard returns a failed robots.txt request.
+// unheard returns a request for robots.txt that is answered with status 503.
 func unheard(at float64) req {
 	return req{url: "http://a.test/robots.txt", forURL: "http://a.test/", purpose: "robots", at: at, end: at + 0.1, status: 503}
 }
@@ -168,14 +168,14 @@ func hostDelay(match string, d float64) func(c *Config) {
 	return func(c *Config) { c.HostDelays = []HostDelay{{Match: match, Delay: d}} }
 }
 
-// optedOut puts a name on the opt-out list.
+// optedOut returns a change of a Config: a name is on the opt-out list.
 func optedOut(name string, at float64) func(c *Config) {
 	return func(c *Config) {
 		c.OptOut = append(c.OptOut, OptOut{Names: []string{name}, Since: base.Add(secs(at))})
 	}
 }
 
-// forgivenAt allows hosts that were given up to be requested again.
+// forgivenAt returns a change of a Config: at the given time, the operator allowed requests to hosts that had been given up.
 func forgivenAt(at float64) func(c *Config) {
 	return func(c *Config) { c.Forgiven = []time.Time{base.Add(secs(at))} }
 }
@@ -582,8 +582,8 @@ func TestPlainReadingOfRobots(t *testing.T) {
 	}
 }
 
-// TestWithoutBodiesRulesAreNotChecked checks that Check, without the bodies of robots.txt, says that the rules were not checked, and
-// checks everything else.
+// TestWithoutBodiesRulesAreNotChecked checks that if the bodies of robots.txt are missing, Check says that the rules were not checked, and
+// still checks everything else.
 func TestWithoutBodiesRulesAreNotChecked(t *testing.T) {
 	b := newBook().add(robotsReq(0, "User-agent: *\nDisallow: /no\n"), page(1.1, "/no"), page(1.5, "/x"))
 	rep, err := Check(strings.NewReader(b.b.String()), config(), nil)
@@ -632,7 +632,7 @@ func TestAReportIsStableJSON(t *testing.T) {
 	}
 }
 
-// TestTimeIsLinearWhateverTheLedgerSays checks worst-case ledgers, which would take hours in quadratic time.
+// TestTimeIsLinearWhateverTheLedgerSays checks worst-case ledgers, which would take hours if the time of a check were quadratic.
 func TestTimeIsLinearWhateverTheLedgerSays(t *testing.T) {
 	const n = 20_000
 	flying, asking := newBook(), newBook()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestHostDelaySince: a delay that was lengthened during the crawl applies after requests that began later. The newest
-// entry wins.
+// TestHostDelaySince: if the operator lengthened a delay during the crawl, it applies after requests that began later. The newest entry
+// takes precedence.
 func TestHostDelaySince(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	c := Config{Delay: 1, HostDelays: []HostDelay{

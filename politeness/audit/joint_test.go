@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCheckTogether checks two crawls, each polite on its own. The first ends a request at 2.1; the second begins its
-// only request later.
+// TestCheckTogether checks two crawls, each polite on its own. The first crawl ends a request at 2.1 s; the second crawl makes its only
+// request later.
 func TestCheckTogether(t *testing.T) {
 	slow := func(c *Config) { c.Delay = 5 }
 	own := func(n int) func(*Config) {
@@ -38,10 +38,10 @@ func TestCheckTogether(t *testing.T) {
 		name          string
 		first         *book
 		second        req
-		mine, theirs  func(*Config) // for the first, and for the second
-		machine       string        // machine of the second
+		mine, theirs  func(*Config) // change the configuration of the first and of the second crawl
+		machine       string        // machine of the second crawl
 		want          string
-		unproven, one int // one: how many hosts, addresses and domains both request
+		unproven, one int // one: how many hosts, addresses and domains get requests of both crawls
 	}{
 		{name: "in time", first: newBook().add(robots, page(2, "/1")), second: robotsReq(3.2, ""), one: 2},
 		{name: "too early", first: newBook().add(robots, page(2, "/1")), second: robotsReq(2.6, ""), want: "P4", one: 2},
@@ -114,7 +114,7 @@ func TestCheckTogether(t *testing.T) {
 	}
 }
 
-// opens returns a function that opens a ledger.
+// opens returns a function that opens a ledger with this text.
 func opens(ledger string) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(ledger)), nil }
 }
@@ -122,15 +122,15 @@ func opens(ledger string) func() (io.ReadCloser, error) {
 // local returns a request to a loopback address.
 func local(r req) req { return with(r, func(r *req) { r.addr = "127.0.0.1" }) }
 
-// TestCheckTogetherOpensOneLedgerAtATime also checks that the state kept per ledger is bounded by the number of
-// concurrent requests.
+// TestCheckTogetherOpensOneLedgerAtATime also checks that the memory for each ledger depends only on the number of its concurrent
+// requests.
 func TestCheckTogetherOpensOneLedgerAtATime(t *testing.T) {
 	open, most := 0, 0
 	var parts []Part
 	for i := range 50 {
 		b := newBook().add(robotsReq(float64(10*i), ""), page(float64(10*i+2), "/"))
 		if i == 49 {
-			b = newBook().add(robotsReq(482.5, "")) // after the previous one
+			b = newBook().add(robotsReq(482.5, "")) // this request comes after all others
 		}
 		parts = append(parts, Part{Name: fmt.Sprint(49 - i), Config: config(), Body: b.body, Open: func() (io.ReadCloser, error) {
 			open++
@@ -145,7 +145,7 @@ func TestCheckTogetherOpensOneLedgerAtATime(t *testing.T) {
 	}
 }
 
-// closing reports when it is closed.
+// closing is a reader that calls a function when it is closed.
 type closing struct {
 	io.Reader
 	close func()
@@ -156,7 +156,7 @@ func (c closing) Close() error {
 	return nil
 }
 
-// TestCheckTogetherKnowsCopiesOfFailures: a robots.txt attempt that sent no request can also be shared.
+// TestCheckTogetherKnowsCopiesOfFailures: crawls can also share the outcome of an attempt at robots.txt that sent no request.
 func TestCheckTogetherKnowsCopiesOfFailures(t *testing.T) {
 	for from, want := range map[float64]int{3: 0, 4: 1} {
 		first, second := refused(newBook(), 3, false), newBook()
@@ -173,8 +173,8 @@ func TestCheckTogetherKnowsCopiesOfFailures(t *testing.T) {
 	}
 }
 
-// TestCheckTogetherCountsRequestsOutsideHoursOfOthers: requests outside of another crawl's hours are noted even
-// if that crawl did not wait for the host.
+// TestCheckTogetherCountsRequestsOutsideHoursOfOthers: a request outside the allowed hours of another crawl is noted, even if that crawl
+// did not wait for the host.
 func TestCheckTogetherCountsRequestsOutsideHoursOfOthers(t *testing.T) {
 	for hours, want := range map[string]string{"00:00-03:03": "1 requests of B to hosts that A requests, too, are outside of the hours of that one (00:00-03:03)", "22:00-03:04": ""} {
 		first, second := newBook().add(robotsReq(0, "")), newBook().add(robotsReq(5.5, ""))
@@ -191,7 +191,7 @@ func TestCheckTogetherCountsRequestsOutsideHoursOfOthers(t *testing.T) {
 	}
 }
 
-// TestCheckTogetherComparesBothWays: a request of the first crawl can also be too early after one of the second.
+// TestCheckTogetherComparesBothWays: a request of the first crawl can come too early after a request of the second one, too.
 func TestCheckTogetherComparesBothWays(t *testing.T) {
 	first, second := newBook().add(robotsReq(0, ""), page(6, "/1")), newBook().add(robotsReq(5.5, ""))
 	second.run = "r2"

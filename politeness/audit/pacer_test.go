@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// paced returns a Pacer's findings in a ledger.
+// paced returns the violations that a Pacer finds in a ledger.
 func paced(t *testing.T, lines string, c Config, body Body) []Violation {
 	t.Helper()
 	p := NewPacer(c, body)
@@ -34,7 +34,7 @@ func paced(t *testing.T, lines string, c Config, body Body) []Violation {
 	return all
 }
 
-// early returns the violations that a Pacer looks for, as texts.
+// early returns, as texts, those violations that a Pacer can find.
 func early(vs []Violation) (texts []string) {
 	for _, v := range vs {
 		switch v.Invariant {
@@ -46,7 +46,7 @@ func early(vs []Violation) (texts []string) {
 	return texts
 }
 
-// samePaces checks that Pacer and Check agree. If processes overlap, it sorts the lines into the order of writing.
+// samePaces checks that Pacer and Check agree. If processes overlap, the lines are first sorted by the time at which they were written.
 func samePaces(t *testing.T, lines string, c Config, body Body, found []Violation) {
 	t.Helper()
 	got, want := early(paced(t, lines, c, body)), early(found)
@@ -57,7 +57,7 @@ func samePaces(t *testing.T, lines string, c Config, body Body, found []Violatio
 			t.Fatal(err)
 		}
 		if got = early(paced(t, sorted, c, body)); len(got) > 0 && len(rep.Violations) > 0 {
-			return // both found violations: a Pacer reports an overlap once, when the first of two requests ends
+			return // both found violations; their numbers may differ: a Pacer reports an overlap once, at the end of the first request
 		}
 	}
 	if !slices.Equal(got, want) {
@@ -78,7 +78,7 @@ func byTime(t *testing.T, lines string) string {
 	return strings.Join(slices.SortedStableFunc(strings.Lines(lines), func(a, b string) int { return when(a).Compare(when(b)) }), "")
 }
 
-// TestPacerForgetsOnlyHostsWithoutPause visits more hosts than a Pacer remembers, and returns to the first at
+// TestPacerForgetsOnlyHostsWithoutPause visits more hosts than a Pacer remembers, and then returns to the first one at
 // once.
 func TestPacerForgetsOnlyHostsWithoutPause(t *testing.T) {
 	p := NewPacer(config(), nil)

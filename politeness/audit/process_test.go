@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestProcesses checks requests of two machines whose clocks differ. A pause too short by less than the clock error is
-// counted separately; too short by more, it is a violation. A request begun by an overtaken process is a violation,
-// too.
+// TestProcesses checks requests of two machines whose clocks differ. A pause that is too short by less than the possible error of the
+// clocks is counted separately; one that is shorter is a violation. A request that a process begins after another one has taken over its
+// shard is a violation, too.
 func TestProcesses(t *testing.T) {
 	const robots = "http://a.test/robots.txt"
 	ledger := func(second float64, host string) *book {
@@ -23,12 +23,12 @@ func TestProcesses(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name      string
-		second    float64 // start of the second process's request, by its clock; 4 is due
+		second    float64 // start of the second process's request, by its own clock; the request may begin at 4
 		host      string
 		first     Process // clock of the first process
-		ahead     float64 // clock of the second
+		ahead     float64 // how far the second process's clock is ahead
 		wrong     float64
-		invariant string // "": none
+		invariant string // name of the violated invariant; "": none
 		unproven  int
 	}{
 		{name: "in time", second: 4.2},
@@ -56,7 +56,7 @@ func TestProcesses(t *testing.T) {
 			t.Errorf("%s: %v and %d not proven, want %q and %d", c.name, rep.Violations, rep.Unproven, c.invariant, c.unproven)
 		}
 		if c.invariant == "P3" {
-			continue // lines that were not written concurrently
+			continue // such lines were not written concurrently
 		}
 		if got := first(paced(t, b.b.String(), cfg, nil)); got != c.invariant {
 			t.Errorf("%s: line by line %q, want %q", c.name, got, c.invariant)
@@ -73,14 +73,14 @@ func first(vs []Violation) string {
 	return ""
 }
 
-// TestAnswerAfterTakeover: nobody else knows the response to the last request of an overtaken process, neither its
-// latency, which may include the time that the process was stopped, nor the pause that it requests.
+// TestAnswerAfterTakeover: nobody else knows the response to the last request of a process whose shard was taken over. Neither its latency,
+// which may include the time for which the process was stopped, nor a pause that it requests counts for the next owner.
 func TestAnswerAfterTakeover(t *testing.T) {
 	cfg := Config{Product: "bot", UserAgent: "bot/1 (+https://lab.university.edu)", Delay: 1, DelayFactor: 1, MaxDelay: 60}
 	for _, c := range []struct {
 		name         string
 		answered     float64
-		stored       float64 // 0: unknown, by an earlier version
+		stored       float64 // 0: unknown, as in ledgers of an earlier version
 		answer, want string
 		unknown      int
 	}{

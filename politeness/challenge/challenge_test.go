@@ -28,12 +28,12 @@ func recorded(t *testing.T, name string) string {
 	return string(b)
 }
 
-// TestEachRowHasAPage: each wall is recognized by its page alone, with any status except redirects, and has a source.
+// TestEachRowHasAPage: each bot wall is recognized by its page alone, with any status except redirects, and has a source.
 func TestEachRowHasAPage(t *testing.T) {
 	for _, r := range challenge.Rows() {
 		body := recorded(t, pages[r.Name])
 		for _, status := range []int{200, 202, 403, 503} {
-			for _, before := range []string{"", "<p>_PyxfI,_PyxfI"} { // bytes that also occur in hints
+			for _, before := range []string{"", "<p>_PyxfI,_PyxfI"} { // text before the page that resembles the hints for which the search looks
 				if got := challenge.Of(status, nil, []byte(before+body)); got != r.Name {
 					t.Errorf("%s, %d: %q", r.Name, status, got)
 				}
@@ -63,7 +63,7 @@ func TestFormsOfChallenges(t *testing.T) {
 	}
 }
 
-// TestFieldsOfChallenges: a header field that marks a challenge suffices; fields that ordinary pages have, too, prove
+// TestFieldsOfChallenges: a header field that only challenges have is enough to recognize one. Fields that ordinary pages have, too, prove
 // nothing.
 func TestFieldsOfChallenges(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
@@ -81,8 +81,8 @@ func TestFieldsOfChallenges(t *testing.T) {
 	}
 }
 
-// TestQuotedChallengesAreOrdinary: a challenge quoted as text, in a comment, in an attribute, in data or late in a
-// script is not a challenge. Markup on protected pages is not one either.
+// TestQuotedChallengesAreOrdinary: a page that quotes a challenge as text, in a comment, in an attribute, in data or late in a script is no
+// challenge. Neither is a page that has a wall's markup because the wall protects it.
 func TestQuotedChallengesAreOrdinary(t *testing.T) {
 	for name, file := range pages {
 		body := recorded(t, file)
@@ -120,8 +120,8 @@ func TestQuotedChallengesAreOrdinary(t *testing.T) {
 	}
 }
 
-// TestOrdinaryPagesAreNone: 5,000 generated pages that write about walls, and all pages that come with Go, are not
-// challenges.
+// TestOrdinaryPagesAreNone: 5,000 generated pages that write about bot walls are not challenges, nor are the pages that come with
+// Go.
 func TestOrdinaryPagesAreNone(t *testing.T) {
 	words := strings.Fields("anubis_challenge _cf_chl_opt awsWafCookieDomainList gokuProps captcha-delivery.com window._pxAppId px-captcha " +
 		"/_sec/cp_challenge sec-if-cpt-container _Incapsula_Resource challenge.js token.awswaf.com robots crawler proof-of-work")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestHintsAreFound: in bodies made of pieces of hints, the search finds each hint wherever it is, and nothing else.
+// TestHintsAreFound: in bodies made of pieces of hints, the search finds each complete hint, wherever it is, and nothing else.
 func TestHintsAreFound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	contains := func(body []byte) bool {

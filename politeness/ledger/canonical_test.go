@@ -22,7 +22,7 @@ func usual() []*Entry {
 	}
 }
 
-// usualLines returns their lines as a Writer writes them, and as it wrote them before there were chains.
+// usualLines returns these entries as lines that a Writer writes, and as lines of earlier versions, which had no hash chain.
 func usualLines(t testing.TB) (lines [][]byte) {
 	t.Helper()
 	var b bytes.Buffer
@@ -39,7 +39,7 @@ func usualLines(t testing.TB) (lines [][]byte) {
 	return lines
 }
 
-// TestUsualLinesAreReadInOrder checks that the fast path, at half the cost, reads nearly all lines.
+// TestUsualLinesAreReadInOrder checks that nearly all lines are read on the fast path, which costs half as much.
 func TestUsualLinesAreReadInOrder(t *testing.T) {
 	var p Parser
 	for _, line := range usualLines(t) {
@@ -49,7 +49,7 @@ func TestUsualLinesAreReadInOrder(t *testing.T) {
 	}
 }
 
-// TestBothWaysOfReadingAgree mutates lines, and reads them on the fast path and member by member.
+// TestBothWaysOfReadingAgree mutates lines, and compares the result of the fast path with reading them member by member.
 func TestBothWaysOfReadingAgree(t *testing.T) {
 	lines := usualLines(t)
 	extra := []string{
@@ -63,7 +63,7 @@ func TestBothWaysOfReadingAgree(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(t, "changes") {
 			at := rapid.IntRange(0, len(line)).Draw(t, "at")
 			cut := min(len(line)-at, rapid.SampledFrom([]int{0, 0, 0, 1, 1, 2, 9, 30}).Draw(t, "cut"))
-			if rapid.Bool().Draw(t, "member") { // at the beginning of a member
+			if rapid.Bool().Draw(t, "member") { // insert at the beginning of a JSON member
 				if n := bytes.IndexByte(line[at:], ','); n >= 0 {
 					at, cut = at+n, 0
 				}
@@ -74,8 +74,8 @@ func TestBothWaysOfReadingAgree(t *testing.T) {
 	})
 }
 
-// TestLinesThatLookUsual checks that a Parser's remembered texts never match only a prefix of a value: such lines are
-// read as without a Parser.
+// TestLinesThatLookUsual checks lines with values that begin with a text that the Parser remembers. They are read as they are without a
+// Parser: a remembered text never stands for a longer value.
 func TestLinesThatLookUsual(t *testing.T) {
 	var p Parser
 	var got Entry

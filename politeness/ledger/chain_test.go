@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// broken returns the number of the first line that breaks the chain, or 0. It follows the format's description and does
-// not use this package.
+// broken returns the number of the first line that breaks the chain, or 0. It implements the description of the format without using this
+// package.
 func broken(text string) int {
 	sum, old := sha256.Sum256(nil), ""
 	n := 0
@@ -35,7 +35,7 @@ func broken(text string) int {
 	return 0
 }
 
-// session appends n entries to the ledger at path, like a process that continues it.
+// session appends n entries to the ledger at path, as a process does that continues the ledger.
 func session(t *testing.T, path string, n int) {
 	t.Helper()
 	f, size, err := Open(path)
@@ -99,7 +99,7 @@ func TestAnOldLedgerIsPartOfTheChainThatFollowsIt(t *testing.T) {
 	}
 }
 
-// failing is a disk on which whole writes sometimes fail.
+// failing is a disk on which complete writes fail at times.
 type failing struct {
 	bytes.Buffer
 	fails bool
@@ -150,7 +150,7 @@ func TestAHeadIsOfTheLinesBeforeIt(t *testing.T) {
 		t.Error("a failed write of a head returned no error")
 	}
 	f.fails = false
-	line() // a failed head does not prevent the next line
+	line() // although the head could not be written, the next line can
 	for range 2 {
 		if err := sign(); err != nil {
 			t.Fatal(err)

@@ -75,7 +75,7 @@ func TestLinesAreAsEncodingJSONWritesAndReadsThem(t *testing.T) {
 
 var times = regexp.MustCompile(`"(queued|allowed|written|until|first_byte|ended|reported|dropped|expires)":"([-0-9]+T[^"]*)"`)
 
-// micros rounds the fractions of seconds in a line up to six digits and escapes hidden characters, as the ledger does.
+// micros rounds fractions of seconds in a line up to six digits, and escapes hidden characters, as the ledger does.
 func micros(line []byte) []byte {
 	return times.ReplaceAllFunc(hidden.Escape(line), func(b []byte) []byte {
 		m := times.FindSubmatch(b)
@@ -91,7 +91,7 @@ func TestEveryFieldOfAnEntryIsWritten(t *testing.T) {
 	now := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 	e := Entry{
 		"end", "r", 1, "u", "f", "h", "d", "a", "p", 2, "g", now, now, now, []Clause{{"c", now, 3, "b"}}, "o", "k", 9, true, now, 7, now, now, now, 6, 4, 5, "e", true, "t", true, "ra", "rl", "d", "l", "s", true, "w", now, "by", "run", "v w", 8, "j",
-	} // a new field does not compile until it is added here
+	} // if Entry gets a new field, this does not compile until the field is added here
 	want, _ := json.Marshal(&e)
 	if got := e.Append(nil); !bytes.Equal(got, micros(want)) {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -7,7 +7,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// recorder is an in-memory ledger of entries.
+// recorder is an in-memory ledger that records entries without encoding them.
 type recorder struct {
 	entries []ledger.Entry
 	err     error
@@ -20,8 +20,8 @@ func (r *recorder) Record(e *ledger.Entry) error {
 	return r.err
 }
 
-// TestRecorder: a ledger that records entries gets them unencoded, with no lines and no heads, and its errors are
-// handled like those of Write.
+// TestRecorder: a ledger that accepts entries gets them without encoding, and without lines and heads. Its errors are handled like those of
+// Write.
 func TestRecorder(t *testing.T) {
 	r := &recorder{}
 	w := ledger.NewWriter(r, 0)

@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/politeness/machine"
 )
 
-// The crawls of this program take turns with those of other processes that use the same directory. To use the user's
-// default directory, call [crawler.Config.ShareMachine] instead.
+// The crawls of this program take turns with crawls of other processes that use the same directory. To use the default directory of the
+// user, call [crawler.Config.ShareMachine] instead.
 func Example() {
 	dir, err := os.MkdirTemp("", "state")
 	if err != nil {

@@ -2,7 +2,7 @@ package machine
 
 import "fmt"
 
-// Kill releases what the operating system releases for a killed process.
+// Kill releases only what the operating system would release if it killed the process.
 func (m *Hosts) Kill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -14,7 +14,7 @@ func (m *Hosts) Kill() {
 	}
 }
 
-// OnePage returns the names of n hosts whose clocks share a page.
+// OnePage returns the name of the nth of several hosts whose clocks are on the same page of the file.
 func OnePage(n int) string {
 	for i := 0; ; i++ {
 		name := fmt.Sprintf("h%d.test", i)

@@ -24,7 +24,7 @@ func TestJobsAreKnownByTheirDirectories(t *testing.T) {
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%v, %v", entries, err)
 	}
-	for _, e := range entries { // b was started first
+	for _, e := range entries { // job b was started first
 		path := filepath.Join(dir, jobsName, e.Name())
 		text, err := os.ReadFile(path)
 		at := time.Now()

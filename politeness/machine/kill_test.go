@@ -20,7 +20,7 @@ func turn(gate string) *politeness.Turn {
 	return &politeness.Turn{Gate: gate, Crawl: gate, Host: "h.test", Port: "80", Delay: 2 * time.Second}
 }
 
-// waitFor returns how long a crawl has to wait, or 0 if it gets a turn.
+// waitFor returns how long the crawl of a gate has to wait for a turn, or 0 if it gets one.
 func waitFor(t *testing.T, m *machine.Hosts, gate string) time.Duration {
 	t.Helper()
 	var w *politeness.NotYet
@@ -33,14 +33,14 @@ func waitFor(t *testing.T, m *machine.Hosts, gate string) time.Duration {
 	return time.Until(w.Until)
 }
 
-// Other processes notice within a second that a process was killed. Its request then counts as ended, and the pause
-// follows.
+// Other processes notice within a second that a process was killed. From then on, its request counts as ended, and the pause
+// begins.
 func TestKilledProcessHoldsNobodyUpAndLosesNoPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		killed, other := machine.Open(dir, politeness.NewHosts(politeness.HostsLimits{})), open(t, dir)
 		longer := turn("killed")
-		longer.Delay = 3 * time.Second // longer than the other crawl's delay, and applies to it, too
+		longer.Delay = 3 * time.Second // longer than the other crawl's delay, and applies to that crawl, too
 		if err := killed.Take(longer); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestKilledProcessHoldsNobodyUpAndLosesNoPause(t *testing.T) {
 	})
 }
 
-// A pause outlives the process that was asked for it; a place in the queue does not.
+// A requested pause survives the process that received the request. The process's place among the waiting crawls does not.
 func TestPauseOutlivesProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -87,7 +87,7 @@ func TestPauseOutlivesProcess(t *testing.T) {
 	})
 }
 
-// A directory that cannot be used is left alone, and the process continues without sharing.
+// If a state directory cannot be used, the process leaves the directory unchanged and continues without sharing hosts.
 func TestStateDirectoryThatCannotBeUsed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		make func(dir, clocks string) error
@@ -135,7 +135,7 @@ func TestStateDirectoryThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// If the file is removed during use, later processes create another one. Both sides report that.
+// If the state file is removed while it is used, later processes create another one. The processes of both files report that.
 func TestRemovedStateDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "state")
@@ -152,7 +152,7 @@ func TestRemovedStateDirectory(t *testing.T) {
 	})
 }
 
-// The file has its full size from the beginning, and the system allocates only what was written.
+// The state file has its full size from the beginning. The system allocates space only for the parts that were written.
 func TestStateDirectoryIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir)
@@ -162,7 +162,7 @@ func TestStateDirectoryIsBounded(t *testing.T) {
 	}
 }
 
-// If a page has no room for another clock, crawls wait, and no pause is lost.
+// If a page of the state file has no room for the clock of another host, crawls of that host wait. No pause is lost.
 func TestFullPageMakesCrawlsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := open(t, t.TempDir())
@@ -184,8 +184,8 @@ func TestFullPageMakesCrawlsWait(t *testing.T) {
 	})
 }
 
-// TestKilledProcessKeepsTheTotalRate: a process killed while it holds the clock of the total rate counts as having sent
-// a request.
+// TestKilledProcessKeepsTheTotalRate: if a process is killed while it has the turn of the total rate, it counts as having sent a
+// request.
 func TestKilledProcessKeepsTheTotalRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -207,11 +207,11 @@ func TestKilledProcessKeepsTheTotalRate(t *testing.T) {
 	})
 }
 
-// killer is a ledger whose process is killed before or after it stores a line.
+// killer is a ledger that kills its process before or after it stores a certain line.
 type killer struct {
 	strings.Builder
 	kill          func()
-	before, after int // number of the line; negative: none
+	before, after int // number of that line; negative: never
 	n             int
 }
 
@@ -228,10 +228,10 @@ func (k *killer) Write(line []byte) (int, error) {
 	return n, err
 }
 
-// TestKilledProcessLosesNoPauseThatItsLedgerHas: whenever the process is killed, other processes keep to the pause
-// until it resumes.
+// TestKilledProcessLosesNoPauseThatItsLedgerHas: at whatever step a process is killed, other processes keep its pauses until it
+// resumes.
 func TestKilledProcessLosesNoPauseThatItsLedgerHas(t *testing.T) {
-	u, _ := weburl.Parse("http://h.test/") // starts with the robots.txt
+	u, _ := weburl.Parse("http://h.test/") // the first request is for robots.txt
 	q := politeness.Request{URL: u, Addr: netip.MustParseAddr("192.0.2.1")}
 	for _, answer := range []struct {
 		reply politeness.Reply
@@ -239,7 +239,7 @@ func TestKilledProcessLosesNoPauseThatItsLedgerHas(t *testing.T) {
 	}{
 		{politeness.Reply{Status: 503, Header: http.Header{"Retry-After": {"60"}}}, time.Minute},
 		{politeness.Reply{Status: 200, Header: http.Header{"Ratelimit": {`"a";r=0;t=40`}}}, 40 * time.Second},
-		{politeness.Reply{Status: 404}, 5 * time.Second}, // a slow answer
+		{politeness.Reply{Status: 404}, 5 * time.Second}, // after a slow response
 		{politeness.Reply{Status: 200, Body: []byte("User-agent: *\nCrawl-delay: 30\n")}, 30 * time.Second},
 	} {
 		for step := range 6 {
@@ -275,7 +275,7 @@ func TestKilledProcessLosesNoPauseThatItsLedgerHas(t *testing.T) {
 				if step == 5 {
 					killed.Kill()
 				}
-				want := time.Second // delay of the request, which others assume was sent
+				want := time.Second // others must assume that the request was sent, and wait for its delay
 				if strings.Contains(lines.String(), `"event":"end"`) {
 					want = answer.owed
 				}

@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// open opens a directory as a new process does.
+// open opens a state directory as a new process does.
 func open(t *testing.T, dir string) *machine.Hosts {
 	t.Helper()
 	m := machine.Open(dir, politeness.NewHosts(politeness.HostsLimits{}))
@@ -40,7 +40,7 @@ func TestProcessesKeepTheContractOfSharing(t *testing.T) {
 	})
 }
 
-// Crawls of this process and of others take turns in one order.
+// The crawls of this process and those of others take turns in a single order.
 func TestCrawlsOfProcessesKeepTheContractOfSharing(t *testing.T) {
 	sharingtest.Run(t, func(t *testing.T, n int) []politeness.Sharing {
 		dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// process opens a directory like a separate process.
+// process opens a state directory as a separate process does.
 func process(t *testing.T, dir string) *Hosts {
 	t.Helper()
 	m := Open(dir, politeness.NewHosts(politeness.HostsLimits{}))
@@ -115,7 +115,7 @@ func TestOldRobotsFilesArePruned(t *testing.T) {
 	if err != nil || len(left) != 2 || left[0].Name() != "newer" || left[1].Name() != "newest" {
 		t.Errorf("left: %v, %v", left, err)
 	}
-	if at := readDropped(state); at.Sub(begun.Add(-4*time.Hour)).Abs() > time.Minute { // not the time of the incomplete entry
+	if at := readDropped(state); at.Sub(begun.Add(-4*time.Hour)).Abs() > time.Minute { // the time of the incomplete entry is ignored
 		t.Errorf("files were dropped up to %v", at)
 	}
 	if _, ok := process(t, filepath.Join(state, "other")).Robots(politeness.RobotsKey{Origin: "https://a.example"}); ok {
@@ -123,7 +123,7 @@ func TestOldRobotsFilesArePruned(t *testing.T) {
 	}
 }
 
-// TestPrunedRobotsFileIsReportedAsPruned: the crawl that requests the file again is told the reason.
+// TestPrunedRobotsFileIsReportedAsPruned: a crawl that has to request a dropped robots.txt again is told why.
 func TestPrunedRobotsFileIsReportedAsPruned(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	m, key := process(t, dir), politeness.RobotsKey{Origin: "https://a.example"}

@@ -29,7 +29,7 @@ type page struct {
 	Price *float64 `json:"price,omitempty"`
 }
 
-// emitting is a sink of results that adds one result to each record, and closes other resources at the end.
+// emitting is a sink that adds one result to each record before it passes the record on, and closes other resources at the end.
 type emitting struct {
 	sink.Sink
 
@@ -54,7 +54,7 @@ func (e emitting) Close(ctx context.Context) error {
 	return err
 }
 
-// format has a format's functions for writing files, and an independent reader.
+// format represents a file format: functions that write it, and an independent reader for it.
 type format struct {
 	items.Format[page]
 	read func(path string) ([]string, error)
@@ -110,7 +110,7 @@ func readParquet(path string) (urls []string, err error) {
 	return urls, err
 }
 
-// readShards reads the complete files and the open one, and checks that the names of files match their contents.
+// readShards reads the results in the complete files and in the open file. It checks that the names of files match their contents.
 func readShards(dir string, closed bool, f format) (urls []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -190,8 +190,8 @@ func TestShardsOutliveKilledProcesses(t *testing.T) {
 	}
 }
 
-// A process is killed after each change of the directory. The remaining files are restored to each possible committed
-// offset, and during that, the next process is killed after each change, too.
+// A process is killed after each change of the directory. From each state of the directory, the next process restores each offset that may
+// have been committed, and is itself killed after each change.
 func TestShardsOutliveKillsAtEachStep(t *testing.T) {
 	for name, f := range formats() {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestShardsOutliveKillsAtEachStep(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			committed, left := int64(0), map[string]int64{} // copies of the directory, each with the offset committed by then
+			committed, left := int64(0), map[string]int64{} // copies of the directory, with the offset committed at that time
 			s.OnStep(func() { left[copied(t, dir)] = committed }, nil)
 			e := emitting{Sink: s}
 			for n := range 8 {
@@ -231,8 +231,8 @@ func TestShardsOutliveKillsAtEachStep(t *testing.T) {
 	}
 }
 
-// restored restores a directory, adds two rows and checks everything. It returns the directories that kills would have
-// left meanwhile.
+// restored restores a directory, adds two rows and checks everything. It returns the states in which kills meanwhile would have left the
+// directory.
 func restored(t *testing.T, dir string, f format, offset int64) map[string]bool {
 	t.Helper()
 	s, err := items.OpenShards(dir, "pages", f.Format, items.Bounds{Rows: 3})
@@ -300,13 +300,13 @@ func TestResultOfAnotherTypeIsRefusedAndChangesNothing(t *testing.T) {
 	}
 	files, _ := os.ReadDir(dir)
 	urls, err := readShards(dir, true, formats()["jsonl"])
-	if len(urls) != 5 || err != nil || len(files) != 3 { // two rows are 44 bytes
+	if len(urls) != 5 || err != nil || len(files) != 3 { // two rows have 44 bytes
 		t.Errorf("%q, %v, %v", urls, err, files)
 	}
 }
 
-// A complete file is durable before its open file is removed. After a power failure, the open file may be back with
-// other rows; then it does not count. Nothing may be added before Restore has decided that.
+// A complete file is durable before its open file is removed. After a power failure, the open file may exist again with other rows; it does
+// not count then. Until Restore has settled this, no row may be added.
 func TestCompleteFileCountsAfterFailureOfPower(t *testing.T) {
 	dir := t.TempDir()
 	f := formats()["jsonl"]

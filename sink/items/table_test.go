@@ -110,7 +110,7 @@ type product struct {
 	Hidden string            `json:"hidden" db:"-"`
 }
 
-// Runs random results of two jobs, kills, restores and failing statements, and compares the table with a model.
+// This test runs random results of two jobs, kills, restores and failing statements, and compares the table with a model.
 func TestTableAgreesWithModel(t *testing.T) {
 	databases(t, func(t *testing.T, d items.Dialect, db *sql.DB) {
 		for seed := range uint64(long.Seeds(6, 60)) {
@@ -119,7 +119,7 @@ func TestTableAgreesWithModel(t *testing.T) {
 	})
 }
 
-// databases runs f with a database of each dialect.
+// databases runs f for each dialect of SQL, with a database of that dialect.
 func databases(t *testing.T, f func(t *testing.T, d items.Dialect, db *sql.DB)) {
 	t.Run("SQLite", func(t *testing.T) {
 		db, err := openSQLite(filepath.Join(t.TempDir(), "x.db"))
@@ -132,7 +132,7 @@ func databases(t *testing.T, f func(t *testing.T, d items.Dialect, db *sql.DB)) 
 	t.Run("PostgreSQL", func(t *testing.T) { f(t, items.PostgreSQL, postgres(t)) })
 }
 
-// result is one result of a job, in the order of insertion.
+// result represents one result of a job. The model keeps results in the order of their insertion.
 type result struct {
 	job int
 	product
@@ -281,7 +281,7 @@ func TestHostileTextIsStored(t *testing.T) {
 	})
 }
 
-// A second process that writes for the same job fails before it writes anything.
+// If a second process writes to the table for the same job, it gets an error before it has written anything.
 func TestTableOfOneJobHasOneWriter(t *testing.T) {
 	databases(t, func(t *testing.T, d items.Dialect, db *sql.DB) {
 		var tables []*items.Table[page]

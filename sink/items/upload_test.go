@@ -55,7 +55,7 @@ func addPages(t *testing.T, s sink.Sink, from, to int) {
 	}
 }
 
-// storedIn returns the names of the stored objects. They must be files of the directory, with the same hashes.
+// storedIn returns the names of the objects in a store. Each must equal the file with its name in the directory.
 func storedIn(dir string, to stores.Store) (names []string, err error) {
 	for o, err := range to.List(context.Background(), "") {
 		if err != nil {
@@ -87,8 +87,8 @@ func wantStored(t *testing.T, dir string, to stores.Store, want ...string) {
 	}
 }
 
-// uploadSuite returns the suite for sinks that upload. The store is in the output's directory and is copied with it.
-// Each Read checks the stored files. After Close, all files must be stored.
+// uploadSuite returns a conformance suite for sinks that upload files. The store is inside the output's directory, so that both are copied
+// together. Each Read checks the stored files. After Close, all files must be stored.
 func uploadSuite() sinktest.Suite {
 	suite := shardSuite(formats()["jsonl"], 3)
 	open := func(dir string) (*items.Shards[page], *stores.Dir, error) {
@@ -143,7 +143,7 @@ func TestUploadsOutliveKilledProcesses(t *testing.T) {
 	sinktest.RunKilled(t, uploadSuite(), long.Seeds(2, 8))
 }
 
-// A process killed while it writes the list leaves a temporary file. The next process removes it, but not files of
+// If a process is killed while it writes the list of files, a temporary file remains. The next process removes this file, but no file of
 // others.
 func TestListsOfKilledProcessesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
@@ -164,7 +164,7 @@ func TestListsOfKilledProcessesAreRemoved(t *testing.T) {
 	}
 }
 
-// A file is uploaded only after its commit: at the next Sync, or when Restore confirms it.
+// A file is uploaded only after the commit of its rows: at the next Sync, or when Restore confirms the commit.
 func TestFilesAreStoredAfterTheirCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, to := t.TempDir(), openDir(t)
@@ -191,7 +191,7 @@ func TestFilesAreStoredAfterTheirCommit(t *testing.T) {
 		if s, err = openUploading(dir, to, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Restore(t.Context(), 5); err != nil { // a file of one to three rows becomes one of two
+		if err := s.Restore(t.Context(), 5); err != nil { // the file of rows 4 to 6 becomes one of rows 4 and 5
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -240,8 +240,8 @@ func (l *listed) Put(ctx context.Context, o stores.Object, body io.ReadSeeker) e
 	return l.Store.Put(ctx, o, body)
 }
 
-// A file is listed before it is uploaded, even if writing the list failed at first. Restore removes uploads that were
-// not committed.
+// A file is added to the list before it is uploaded, even if writing the list failed at first. Restore removes uploaded files that were not
+// committed.
 func TestFilesAreListedBeforeTheyAreStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -263,7 +263,7 @@ func TestFilesAreListedBeforeTheyAreStored(t *testing.T) {
 	})
 }
 
-// Commits do not wait for an unreachable store. Files completed meanwhile are uploaded once when it is back.
+// Commits do not wait for a store that is unreachable. Files completed meanwhile are uploaded once, when the store is back.
 func TestStoreThatIsAwayDelaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, to := t.TempDir(), &away{Store: openDir(t)}

@@ -21,8 +21,8 @@ import (
 
 var fault = flag.String("fault", "", "of the sink that TestFaulty tests")
 
-// plain is a small correct sink into which a test puts one fault. It writes one line per record, "url
-// length-of-the-url".
+// plain is a small, correct sink into which a test puts one fault. For each record, it writes a line with the URL and its
+// length.
 type plain struct {
 	sink.Base
 
@@ -208,7 +208,7 @@ func suite() sinktest.Suite {
 
 func TestCorrectSinkPasses(t *testing.T) { sinktest.Run(t, suite()) }
 
-// TestFaulty is run by TestEveryFaultIsFound.
+// TestFaulty runs only in the processes that TestEveryFaultIsFound starts.
 func TestFaulty(t *testing.T) {
 	if *fault == "" {
 		t.Skip("without -fault")
@@ -216,7 +216,7 @@ func TestFaulty(t *testing.T) {
 	sinktest.Run(t, suite())
 }
 
-// TestEveryFaultIsFound runs the suite with sinks that each violate one clause, and checks which tests fail.
+// TestEveryFaultIsFound runs the suite with sinks that each break one clause of the contract, and checks which of its tests fail.
 func TestEveryFaultIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a process for each fault")
@@ -268,7 +268,7 @@ func TestEveryFaultIsFound(t *testing.T) {
 
 func TestCorrectSinkOutlivesKills(t *testing.T) { sinktest.RunKilled(t, suite(), 16) }
 
-// TestFaultyKilled is run by TestKillingFindsFaults.
+// TestFaultyKilled runs only in the processes that TestKillingFindsFaults starts.
 func TestFaultyKilled(t *testing.T) {
 	if *fault == "" {
 		t.Skip("without -fault")

@@ -154,8 +154,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestRefused checks that a result that cannot be stored as a row is reported and changes nothing, and that the next
-// one is accepted.
+// TestRefused checks that a result that cannot be stored as a row causes an error and no other change, and that the next result is
+// accepted.
 func TestRefused(t *testing.T) {
 	many := make([]string, 1200)
 	for i := range many {
@@ -211,7 +211,7 @@ func TestOpenRefused(t *testing.T) {
 	}
 }
 
-// TestReadMeanwhile checks that concurrent readers see only complete commits.
+// TestReadMeanwhile checks that processes that read the database while it is written see only complete commits.
 func TestReadMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), file)
 	s, err := sqlite.Open(path, "items")

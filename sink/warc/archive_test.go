@@ -24,7 +24,7 @@ func answerOf(i int) *sink.Exchange {
 		Head:    []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-N: 1\r\n\r\n"), Body: fmt.Appendf(nil, "<title>%d</title>", i),
 	}
 	switch i % 5 {
-	case 1: // same payload as records 0, 5, 10, …
+	case 1: // same payload as in records 0, 5, 10, …
 		x.Body = fmt.Appendf(nil, "<title>%d</title>", i-1)
 	case 2:
 		x.Head = []byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n")
@@ -51,7 +51,7 @@ func writeArchive(t *testing.T, dir string, n int, o Options) {
 	}
 }
 
-// TestArchiveFindsWhatWasWritten reads archives of many files, with and without their indexes.
+// TestArchiveFindsWhatWasWritten reads archives of many files, both with their indexes and without.
 func TestArchiveFindsWhatWasWritten(t *testing.T) {
 	for _, c := range []Compression{Gzip, Zstd} {
 		dir := t.TempDir()
@@ -66,7 +66,7 @@ func TestArchiveFindsWhatWasWritten(t *testing.T) {
 				switch {
 				case !indexed:
 					err = os.Remove(name)
-				case i == 1: // as after a kill
+				case i == 1: // as a killed process leaves an index
 					err = os.Truncate(name, 1000)
 				}
 				if err != nil {
@@ -100,7 +100,7 @@ func TestArchiveFindsWhatWasWritten(t *testing.T) {
 	}
 }
 
-// plainArchive is an archive as other programs write it: uncompressed, with URIs in angle brackets and a chunked body.
+// plainArchive is an archive as other programs write one: uncompressed, with URIs in angle brackets and a chunked body.
 const plainArchive = "WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 4\r\n\r\na: b\r\n\r\n" +
 	"WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:1>\r\nWARC-Target-URI: <http://a.org/>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n" +
 	"Content-Type: application/http;\r\n msgtype=response\r\nContent-Length: 71\r\n\r\n" +
@@ -154,7 +154,7 @@ func TestArchiveOfOtherPrograms(t *testing.T) {
 	}
 }
 
-// TestArchiveChecksDigests changes a byte of a record in an uncompressed file, which has no other checksum.
+// TestArchiveChecksDigests changes a byte of a record in an uncompressed file. Only the digest can reveal this.
 func TestArchiveChecksDigests(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.warc")
 	block := "HTTP/1.1 200 OK\r\n\r\nabc"

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// prose returns HTML of about n bytes that compresses like pages, about 5:1.
+// prose returns about n bytes of HTML that compress as well as real pages, about 5:1.
 func prose(n int) string {
 	r := rand.New(rand.NewPCG(1, 1))
 	words := make([]string, 3000)
@@ -68,8 +68,8 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
-// BenchmarkAppendAndSync measures a record of a page of 34 kB in an archive that is synced every N records. A Sync is
-// an fsync of the file and one of its index.
+// BenchmarkAppendAndSync measures the cost of a record of a page of 34 kB, in an archive that is synced every N records. Each Sync is an
+// fsync of the file and one of its index.
 func BenchmarkAppendAndSync(b *testing.B) {
 	body := prose(34_000)
 	for _, every := range []int{1, 100, 1000} {

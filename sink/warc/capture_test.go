@@ -7,8 +7,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// A rendered page's document is stored as a conversion of the response, and its screenshot next to it under a separate
-// URI. Both survive a revisit, and neither replaces the page when the archive is read.
+// The document of a rendered page is stored as a conversion of the response. Its screenshot is stored with it under another URI. A revisit
+// of the page keeps both, and readers of the archive still get the response as the page.
 func TestRenderedPage(t *testing.T) {
 	first, again, bare := page("http://x.test/1", "shell"), page("http://x.test/2", "shell"), page("http://x.test/3", "static")
 	first.Rendered = &sink.Rendered{Why: "app_root", DOM: []byte("<p>made by a script"), Screenshot: []byte("\x89PNG")}

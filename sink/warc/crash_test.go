@@ -17,8 +17,8 @@ import (
 
 var errDead = errors.New("dead")
 
-// dying returns a hook that permits n changes of the disk, then half of the next one if it is a write, and no more. If
-// once is set, only that one change fails.
+// dying returns a hook that permits n changes of the disk. Of the next change it permits half if it is a write, and afterwards nothing. If
+// once is set, only that next change fails.
 func dying(n *int, once bool) func(op operation) error {
 	return func(op operation) error {
 		*n--
@@ -35,8 +35,8 @@ func dying(n *int, once bool) func(op operation) error {
 	}
 }
 
-// life is a crawl with several files, a restore in the middle, and a second run. It stops at the first error and
-// records what was committed.
+// life represents a crawl that writes several files, a restore in the middle, and a second run. It stops at the first error, and records
+// what was committed.
 type life struct {
 	dir       string
 	o         Options
@@ -78,7 +78,7 @@ func (l *life) live() error {
 	for _, step := range []func() error{
 		func() error { return l.add(w, 0, 3) },
 		func() error { return l.sync(w) },
-		func() error { return l.add(w, 10, 5) }, // begins the next file
+		func() error { return l.add(w, 10, 5) }, // begins another file
 		func() error { return l.sync(w) },
 		func() error { return l.add(w, 20, 4) },
 		func() error { return l.restore(w) },
@@ -97,10 +97,10 @@ func (l *life) live() error {
 	return errors.Join(err, w.Close(context.Background()))
 }
 
-// TestStoppedBetweenAnyTwoChangesOfTheDisk stops the process, or fails once, at each change of the disk.
+// TestStoppedBetweenAnyTwoChangesOfTheDisk stops the process at each change of the disk, or lets only this change fail.
 func TestStoppedBetweenAnyTwoChangesOfTheDisk(t *testing.T) {
 	step := 1
-	if long.Race { // there is only one goroutine
+	if long.Race { // the race detector finds nothing: there is only one goroutine
 		step = 5
 	}
 	for _, once := range []bool{false, true} {
@@ -133,7 +133,7 @@ func TestStoppedBetweenAnyTwoChangesOfTheDisk(t *testing.T) {
 	}
 }
 
-// A disk error may be temporary. Restore makes the sink usable again.
+// If an error of the disk was temporary, the sink can be used again after Restore.
 func TestRestoreClearsAnError(t *testing.T) {
 	n := 1 << 30
 	l := &life{dir: t.TempDir(), o: Options{hook: dying(&n, true)}}
@@ -187,7 +187,7 @@ func changes(t *testing.T, o Options) (w *Writer, n *int, fail *string) {
 	return open(t, t.TempDir(), o), n, fail
 }
 
-// Data that must survive a power failure is synced in time. No other test checks this.
+// Data that must survive a power failure is synced in time. No other test notices a missing sync.
 func TestWritesAreSynced(t *testing.T) {
 	unsynced := map[string]bool{}
 	o := Options{MaxSize: 4000, hook: func(op operation) error {

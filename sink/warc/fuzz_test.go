@@ -15,8 +15,8 @@ import (
 	"github.com/amble-crawler/amble/sink/warc/warctest"
 )
 
-// FuzzRoundTrip writes exchanges of random parts and reads them back with the strict reader. The messages must be the
-// same byte for byte.
+// FuzzRoundTrip writes exchanges made of random parts, and reads them back with the strict reader. The messages must be the same, byte for
+// byte.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add("http://x.test/", "Content-Type: text/html\r\n", []byte("hello"), []byte("GET / HTTP/1.1\r\n\r\n"), "", uint64(0))
 	f.Add("https://[::1]:1/a?%41", "Transfer-Encoding: chunked\r\n", []byte("5\r\nhello\r\n0\r\n\r\n"), []byte{}, "length", uint64(7))
@@ -78,7 +78,7 @@ func fuzzed(url, fields string, body, request []byte, cut string, bits uint64) *
 	}
 }
 
-// compare compares the records of the first capture with the original exchange.
+// compare compares the records of the first exchange in an archive with the original exchange.
 func compare(t *testing.T, rs []*warctest.Record, x *sink.Exchange, head, body []byte) {
 	t.Helper()
 	if !bytes.Equal(rs[1].Block, x.Request) {

@@ -26,7 +26,7 @@ import (
 	"github.com/amble-crawler/amble/sink/warc/warctest"
 )
 
-// coded returns s in a content coding.
+// coded returns s in a content coding, such as gzip.
 func coded(t *testing.T, coding, s string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -62,7 +62,7 @@ func inChunks(b []byte) []byte {
 	return out.Bytes()
 }
 
-// variedURL returns URLs in forms that are difficult to index.
+// variedURL returns URLs, some of them in forms that are difficult to index.
 func variedURL(n int) string {
 	return []string{
 		"http://www.a.test/%d", "https://b.test:8443/%d/Upper/?Z=1&a=2", "http://192.0.2.7/%d/%%7Euser/a%%20b", "https://[2001:db8::1]/%d?q=%%C3%%A9",
@@ -70,8 +70,8 @@ func variedURL(n int) string {
 	}[n%8]
 }
 
-// varied creates the n-th of a series of captures of all forms: transfer and content codings, HTTP/2, redirects,
-// errors, repeated, empty and invalid payloads, missing requests and responses.
+// varied returns the nth of a series of captures of many forms: transfer and content codings, HTTP/2, redirects, errors, repeated, empty
+// and invalid payloads, and missing requests and responses.
 func varied(t *testing.T, n int) *sink.Record {
 	t.Helper()
 	url := fmt.Sprintf(variedURL(n), n)
@@ -156,7 +156,7 @@ type verdict struct {
 	Mismatches []string
 }
 
-// askReader reads an archive with warcio.js. The test is skipped if that is not installed.
+// askReader lets warcio.js read an archive. The test is skipped if warcio.js is not installed.
 func askReader(t *testing.T, dir, visits string) verdict {
 	t.Helper()
 	node, err := exec.LookPath("node")
@@ -211,7 +211,7 @@ func TestIndependentReader(t *testing.T) {
 	}
 }
 
-// The reader detects the faults that TestIndependentReader relies on it to detect.
+// The reader finds the faults for which TestIndependentReader relies on it.
 func TestIndependentReaderFindsFaults(t *testing.T) {
 	swap := func(ext, old, is string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {

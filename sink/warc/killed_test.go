@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/sink/sinktest"
 )
 
-// Kills processes that write archives of small files, so that they often begin a new file.
+// This test kills processes that write archives of small files, so that a kill often happens when a new file begins.
 func TestKilledWhileItWritesArchives(t *testing.T) {
 	kills := long.Seeds(8, 24)
 	if testing.Short() {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Lines are the same from the index and from the archive file, and only complete responses have one.
+// Index lines are the same whether they are made from the index or from the archive file. Only complete responses have an index line.
 func TestIndexLines(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, Options{})

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// sorted sorts text as index lines, in runs of size bytes.
+// sorted sorts lines of text as an index is sorted, in runs of size bytes.
 func sorted(t *testing.T, text string, size int, keep func([]byte) bool) (string, error) {
 	t.Helper()
 	d := filesOf(t, t.TempDir())

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The keys match those of the Internet Archive's surt library.
+// The sort keys of URLs equal those of the Internet Archive's surt library.
 func TestSURT(t *testing.T) {
 	id32, id24 := "0123456789abcdefghijklmnopqrstuv", "abcdefghijklmnopqrstuvwx"
 	for in, want := range map[string]string{

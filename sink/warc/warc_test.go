@@ -247,7 +247,7 @@ func TestPayloadsAreForgottenInOrder(t *testing.T) {
 			got = append(got, fmt.Sprintf("%.3s", r.Type()))
 		}
 	}
-	// 3 replaces 1, 1 replaces 2, 2 replaces 3, 3 replaces 1; the long one is never remembered.
+	// Of the remembered payloads, 3 replaces 1, 1 replaces 2, 2 replaces 3, and 3 replaces 1. The long payload is never remembered.
 	if want := "res res rev res rev res res res res res rev rev"; strings.Join(got, " ") != want {
 		t.Errorf("%s, want %s", strings.Join(got, " "), want)
 	}
@@ -256,7 +256,7 @@ func TestPayloadsAreForgottenInOrder(t *testing.T) {
 	}
 }
 
-// A digest can be forged, so it is not enough to decide that a payload is a repetition.
+// A digest can be forged. Therefore equal digests alone do not make a payload a repetition.
 func TestRevisitNeedsMoreThanTheDigest(t *testing.T) {
 	p := newPayloads(10)
 	a, b := &capture{x: answer("http://x.test/", "", "one"), digest: "sha1:X"}, &capture{x: answer("http://x.test/", "", "two"), digest: "sha1:X"}
@@ -462,7 +462,7 @@ func TestFieldsCannotBeInjected(t *testing.T) {
 	}
 }
 
-// Extents match the files, across files, and are reported once.
+// Extents reports each extent once. Lengths and hashes match the files, even in an archive of several files.
 func TestExtents(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, Options{MaxSize: 3000})

@@ -6,7 +6,7 @@ import (
 	"github.com/amble-crawler/amble/stores/s3"
 )
 
-// The keys, the region and the endpoint come from the variables and files of AWS. Nothing is requested before the first method call.
+// Keys, region and endpoint come from the variables and files of AWS. Open makes no request; the first method call does.
 func ExampleOpen() {
 	store, err := s3.Open("s3://crawls/2026/shop")
 	if err != nil {

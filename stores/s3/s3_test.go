@@ -22,7 +22,7 @@ import (
 	"github.com/amble-crawler/amble/stores/storestest"
 )
 
-// serve starts a server with the bucket "crawls". If around is not nil, it handles the requests.
+// serve starts a server with the bucket "crawls". If around is not nil, it handles the requests, and may pass them to the server.
 func serve(t *testing.T, around func(http.Handler, http.ResponseWriter, *http.Request)) {
 	t.Helper()
 	storestest.ServeS3(t, gofakes3.New(s3mem.New()).Server(), around)
@@ -56,12 +56,12 @@ func TestPrefixIsStore(t *testing.T) {
 	})
 }
 
-// failing makes one request in five fail with each kind of temporary error. If requests are concurrent, one could be the fifth at each of
-// its tries, so the same request fails at most twice: less often than a store tries it.
+// failing makes one request in five fail, with temporary errors of all kinds. The same request fails at most twice, which is less than the
+// number of tries of a store: otherwise a concurrent request could be the fifth at each of its tries.
 func failing() func(http.Handler, http.ResponseWriter, *http.Request) {
 	var mu sync.Mutex
 	var n int
-	failed := map[string]int{} // numbers of failures by method and URL
+	failed := map[string]int{} // number of failures by method and URL
 	return func(h http.Handler, w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		n++
@@ -81,10 +81,10 @@ func failing() func(http.Handler, http.ResponseWriter, *http.Request) {
 			_, _ = io.WriteString(w, "<Error><Code>SlowDown</Code></Error>")
 		case 1:
 			w.WriteHeader(http.StatusInternalServerError)
-		case 2: // the connection breaks while the request is received
+		case 2: // the connection breaks while the server receives the request
 			_, _ = io.CopyN(io.Discard, r.Body, 3)
 			panic(http.ErrAbortHandler)
-		case 3: // the connection breaks during the answer
+		case 3: // the connection breaks during the response
 			rec := httptest.NewRecorder()
 			h.ServeHTTP(rec, r)
 			panic(http.ErrAbortHandler)
@@ -142,7 +142,7 @@ func TestMissingServerIsUnreachable(t *testing.T) {
 func TestTruncatedUploadIsNoObject(t *testing.T) {
 	cut := true
 	serve(t, func(h http.Handler, w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPut && cut { // a proxy that silently loses the end
+		if r.Method == http.MethodPut && cut { // acts like a proxy that loses the end of the body without an error
 			r.Body = io.NopCloser(io.LimitReader(r.Body, 3))
 			r.Header.Set("Content-Length", "3")
 			r.ContentLength = 3
@@ -159,7 +159,7 @@ func TestTruncatedUploadIsNoObject(t *testing.T) {
 	}
 }
 
-// TestLostUploadIsSeen uses a server that claims to have stored an object but has not.
+// TestLostUploadIsSeen checks that an upload fails if the server claims to have stored an object but has not.
 func TestLostUploadIsSeen(t *testing.T) {
 	serve(t, func(h http.Handler, w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPut {

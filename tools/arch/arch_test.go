@@ -25,9 +25,9 @@ const module = "github.com/amble-crawler/amble"
 
 var update = flag.Bool("update", false, "rewrite the golden of the exported API")
 
-// pkg is one package of the module: its parsed files, without tests.
+// pkg represents one package of the module by its parsed files, without tests.
 type pkg struct {
-	dir   string // slash-separated, relative to the module's root
+	dir   string // relative to the module's root, with slashes
 	files map[string]*ast.File
 	build *build.Package
 }
@@ -54,7 +54,7 @@ func load(t *testing.T) (map[string]*pkg, *token.FileSet) {
 		}
 		bp, err := build.ImportDir(p, 0)
 		if bp == nil || len(bp.GoFiles) == 0 {
-			return nil // no Go files here, or only tests
+			return nil // no Go files, or only tests
 		}
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func load(t *testing.T) (map[string]*pkg, *token.FileSet) {
 	return pkgs, fset
 }
 
-// sorted iterates over a map in order of its keys.
+// sorted iterates over a map in the order of its keys.
 func sorted[K cmp.Ordered, V any](m map[K]V) func(func(K, V) bool) {
 	return func(yield func(K, V) bool) {
 		for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -122,7 +122,7 @@ func TestImportGraph(t *testing.T) {
 	}
 }
 
-// thirdParty lists the modules that each package may import outside of tests. Only the package that needs a heavy dependency imports it.
+// thirdParty lists the modules that each package may import outside of its tests. Only packages that need a module may import it.
 var thirdParty = map[string][]string{
 	"weburl":               {"github.com/PuerkitoBio/purell", "github.com/nlnwa/whatwg-url", "golang.org/x/net/publicsuffix", "golang.org/x/net/idna", "github.com/zeebo/xxh3"},
 	"robots":               {},
@@ -133,7 +133,7 @@ var thirdParty = map[string][]string{
 		"github.com/andybalholm/brotli", "github.com/klauspost/compress", "golang.org/x/net", "golang.org/x/text",
 		"github.com/wlynxg/chardet",
 	},
-	"crawler":           {"github.com/zeebo/xxh3", "golang.org/x/net/html"}, // the type of Visit.Tree
+	"crawler":           {"github.com/zeebo/xxh3", "golang.org/x/net/html"}, // x/net/html has the type of Visit.Tree
 	"cluster":           {"github.com/klauspost/compress"},
 	"cluster/nats":      {"github.com/nats-io/nats.go"},
 	"extract":           {"golang.org/x/net/html"},
@@ -175,7 +175,7 @@ var thirdParty = map[string][]string{
 	"cmd/amble/internal/monitor": {"github.com/prometheus/client_golang"}, // metrics of nodes and servers
 	"jobs":                       {"github.com/robfig/cron/v3"},
 	"jobs/server":                {"golang.org/x/net/netutil", "golang.org/x/time/rate"},
-	"job":                        {"go.yaml.in/yaml/v4", "golang.org/x/sys"}, // job files; free space of a disk
+	"job":                        {"go.yaml.in/yaml/v4", "golang.org/x/sys"}, // job files; free space on a disk
 	"cmd/amble":                  {"github.com/alecthomas/kong"},
 	"tools/release":              {"github.com/goreleaser/nfpm/v2", "github.com/google/go-containerregistry", "golang.org/x/crypto/x509roots/fallback/bundle"},
 
@@ -183,7 +183,7 @@ var thirdParty = map[string][]string{
 	"cmd/amble/internal/keyflags":   {"github.com/alecthomas/kong"},
 	"cmd/amble/internal/live":       {"github.com/prometheus/client_golang", "golang.org/x/net/netutil"},
 	"cmd/amble/internal/mcp":        {"github.com/modelcontextprotocol/go-sdk"},
-	"cmd/amble/internal/shell":      {"golang.org/x/net/html", "golang.org/x/term"}, // the tree of a page; edited lines
+	"cmd/amble/internal/shell":      {"golang.org/x/net/html", "golang.org/x/term"}, // the tree of a page; line editing
 	"cmd/amble/internal/terminal":   {"golang.org/x/term", "golang.org/x/text/width"},
 }
 
@@ -202,17 +202,17 @@ func TestThirdParty(t *testing.T) {
 	}
 }
 
-// privilege is an operation that only some packages may perform. It is recognized by names: those of a package's path or, for "", of
-// methods of any type.
+// privilege represents an operation that only some packages may perform. It is recognized by names: those that the package with the given
+// path exports, or, for the path "", those of methods of any type.
 type privilege struct {
 	what    string
 	holders []string
 	names   map[string][]string
 }
 
-// network lists the privileges to use it. Whoever makes requests, or looks up names for them, could bypass the gate (the
-// command looks up the names of the operator's own addresses, to check what is published of them);
-// whoever listens can be reached from outside. jobs/server tells webhooks that the operator has allowed.
+// network lists the privileges for using the network. Code that makes requests or looks up names for them could bypass the gate (the
+// command looks up only the operator's own addresses, to check what is published about them). Code that listens can be reached from
+// outside. jobs/server calls webhooks that the operator has allowed.
 var network = []privilege{
 	{"make requests", []string{"fetcher", "crawltest", "jobs/server"}, map[string][]string{
 		"net/http":   {"Get", "Head", "Post", "PostForm", "Client", "DefaultClient", "DefaultTransport", "Transport", "NewRequest", "NewRequestWithContext"},
@@ -225,7 +225,7 @@ var network = []privilege{
 			"Resolver", "DefaultResolver", "ResolveIPAddr", "ResolveTCPAddr", "ResolveUDPAddr",
 		},
 	}},
-	// Forms are submitted only by the function that the operator's program sets as crawler.Config.Login.
+	// Only the function that the operator's program sets as crawler.Config.Login may submit forms.
 	{"submit forms", []string{"fetcher"}, map[string][]string{module + "/politeness": {"Login"}, "": {"Post"}}},
 	{"log in", []string{"fetcher", "crawler", "crawler/forms", "job"}, map[string][]string{"": {"Login"}}},
 	{"listen", []string{"cmd/amble/internal/demo", "cmd/amble/internal/live", "crawltest", "jobs/server", "render/chromium"}, map[string][]string{
@@ -243,7 +243,7 @@ func TestPrivileges(t *testing.T) {
 	pkgs, fset := load(t)
 	for dir, p := range sorted(pkgs) {
 		for _, v := range network {
-			if slices.Contains(v.holders, dir) || dir == "tools/rivals" { // it has its own simulated sites
+			if slices.Contains(v.holders, dir) || dir == "tools/rivals" { // tools/rivals has its own simulated sites
 				continue
 			}
 			for _, f := range sorted(p.files) {
@@ -255,17 +255,17 @@ func TestPrivileges(t *testing.T) {
 	}
 }
 
-// uses returns the places where a file uses a privilege.
+// uses returns the nodes of a file at which the privilege is used.
 func (v privilege) uses(f *ast.File) (found []ast.Node) {
 	names := importNames(f)
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.ImportSpec: // names of a dot import stand without the package's name
+		case *ast.ImportSpec: // with a dot import, names stand without the name of the package
 			if n.Name != nil && n.Name.Name == "." && v.names[strings.Trim(n.Path.Value, `"`)] != nil {
 				found = append(found, n)
 			}
 		case *ast.SelectorExpr:
-			of := "" // a method or a field
+			of := "" // the path "" is for methods and fields
 			if id, ok := n.X.(*ast.Ident); ok {
 				of = names[id.Name]
 			}
@@ -278,10 +278,10 @@ func (v privilege) uses(f *ast.File) (found []ast.Node) {
 	return found
 }
 
-// gateCalls are the methods of politeness.Gate that decide about requests, with the number of their arguments.
+// gateCalls lists the methods of politeness.Gate that decide about requests, with their numbers of arguments.
 var gateCalls = map[string]int{"Admit": 1, "Report": 2, "Failed": 3}
 
-// TestOneOrderOfCalls checks that only fetcher.Client asks the gate, so that the order of the calls is written once.
+// TestOneOrderOfCalls checks that only fetcher.Client calls these methods of the gate, so that their order is written down in one place.
 func TestOneOrderOfCalls(t *testing.T) {
 	pkgs, fset := load(t)
 	var at []string
@@ -318,7 +318,7 @@ func callsOfGate(f *ast.File) (found []*ast.SelectorExpr) {
 	return found
 }
 
-// importNames maps the names of imported packages in a file to their paths.
+// importNames returns the paths of the packages that a file imports, by the names under which it imports them.
 func importNames(f *ast.File) map[string]string {
 	names := map[string]string{}
 	for _, s := range f.Imports {
@@ -332,9 +332,9 @@ func importNames(f *ast.File) map[string]string {
 	return names
 }
 
-// starters may start goroutines; each waits for those that it started.
+// starters lists the packages that may start goroutines. Each of them waits for the goroutines that it has started.
 var starters = privilege{"start goroutines", []string{"article/document", "cluster", "cluster/work", "crawler", "crawltest", "fetcher", "frontier/disk", "cmd/amble", "cmd/amble/internal/demo", "internal/jsonl", "job", "job/export/text", "jobs", "jobs/server", "cmd/amble/internal/live", "cmd/amble/internal/terminal", "cmd/amble/internal/view", "render/chromium", "sink/items"}, map[string][]string{
-	"":        {"Go"}, // of sync.WaitGroup and similar groups
+	"":        {"Go"}, // the method Go of sync.WaitGroup and similar types
 	"time":    {"AfterFunc"},
 	"context": {"AfterFunc"},
 }}
@@ -363,7 +363,7 @@ func goStatements(f *ast.File) (found []ast.Node) {
 	return found
 }
 
-// The checks above detect violations.
+// These tests check that the checks above detect violations.
 func TestPrivilegesAreSeen(t *testing.T) {
 	for body, want := range map[string]string{
 		`net.Dial("tcp", "a:1")`:                       "make requests",
@@ -414,7 +414,7 @@ func TestPrivilegesAreSeen(t *testing.T) {
 	}
 }
 
-// No program links test code: package testing would add its flags, and a simulated web its size.
+// No program of the module links test code: package testing would add its flags, and simulated webs would add to its size.
 func TestProgramsLinkNoTests(t *testing.T) {
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/...", "./examples/...")
 	list.Dir = filepath.Join("..", "..")
@@ -461,7 +461,7 @@ func TestNothingGlobalChanges(t *testing.T) {
 	}
 }
 
-// packageVars returns the names of the variables declared at package level.
+// packageVars returns the names of the variables that a package declares at package level.
 func packageVars(p *pkg) map[string]bool {
 	vars := map[string]bool{}
 	for _, f := range p.files {
@@ -480,8 +480,8 @@ func packageVars(p *pkg) map[string]bool {
 	return vars
 }
 
-// reportVar reports an assignment whose target begins with the name of a package variable. Therefore a local variable
-// must not have the same name, which is no loss.
+// reportVar reports an assignment whose target begins with the name of a package-level variable. As only names are compared, a local
+// variable must not have the same name as one of these.
 func reportVar(t *testing.T, fset *token.FileSet, vars map[string]bool, x ast.Expr) {
 	t.Helper()
 	for {
@@ -524,7 +524,7 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 	}
 }
 
-// selfEvident lists methods that need no comment in any package, as their names say everything.
+// selfEvident lists methods that need no comment in any package, because their names say everything.
 var selfEvident = []string{"Error", "String", "Unwrap"}
 
 func checkDoc(t *testing.T, fset *token.FileSet, d ast.Decl) {
@@ -605,7 +605,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// exported writes the exported names of a declaration, one per line.
+// exported returns the exported names of a declaration, one per line, with their types.
 func exported(fset *token.FileSet, d ast.Decl) []string {
 	var lines []string
 	switch d := d.(type) {
@@ -679,7 +679,7 @@ func source(fset *token.FileSet, n ast.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// diff lists the lines that are on only one side.
+// diff returns the lines that are only in one of the two texts.
 func diff(want, got string) string {
 	var b strings.Builder
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
@@ -696,8 +696,8 @@ func diff(want, got string) string {
 	return b.String()
 }
 
-// Files in a job directory or a temporary folder may be FIFOs or devices, and a setting may name an endless file: public packages and the
-// command open files with package safefile. The exceptions read what this process or the kernel wrote.
+// Files in a job directory or a temporary folder may be FIFOs or devices, and a setting may name a file without an end. Therefore public
+// packages and the command open files with package safefile. The exceptions open files that this process or the kernel has written.
 func TestFilesOfOthersAreOpenedSafely(t *testing.T) {
 	exceptions := []string{"cmd/amble/cmd_demo.go", "crawltest/", "sink/warc/warctest/", "sink/sinktest/", "job/export/exporttest/", "render/chromium/system_linux.go", "examples/", "tools/"}
 	pkgs, fset := load(t)
@@ -719,8 +719,8 @@ func TestFilesOfOthersAreOpenedSafely(t *testing.T) {
 	}
 }
 
-// TestModulesAgree checks that each module of the workspace requires the versions that the workspace chooses. A module that is built alone,
-// like the documents' programs, then needs nothing that the workspace has not downloaded.
+// TestModulesAgree checks that each module of the workspace requires the versions that the workspace chooses. If a module is then built
+// alone, as the programs in the documents are, it needs no module that the workspace has not downloaded.
 func TestModulesAgree(t *testing.T) {
 	root := filepath.Join("..", "..")
 	cmd := exec.Command("go", "list", "-m", "all")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCodesAreListed checks that the comment of a type lists every code that its package defines for it: most of the
-// constants are not exported, so the comment is the only place where a user finds them.
+// TestCodesAreListed checks that the comment of a type lists every code that its package defines for the type. Most of the constants are
+// not exported, so that users find the codes only in this comment.
 func TestCodesAreListed(t *testing.T) {
 	pkgs, _ := load(t)
 	for _, c := range []struct{ dir, typeName, prefix string }{
@@ -26,7 +26,7 @@ func TestCodesAreListed(t *testing.T) {
 	} {
 		comment, codes := listed(pkgs[c.dir].files, c.typeName, c.prefix)
 		if c.dir == "fetcher" && c.typeName == "Error" {
-			page, _ := listed(pkgs[c.dir].files, "Page", c.prefix) // its comment lists the reasons for an incomplete body
+			page, _ := listed(pkgs[c.dir].files, "Page", c.prefix) // the comment of Page lists the reasons for an incomplete body
 			comment += page
 		}
 		if len(codes) == 0 {
@@ -40,7 +40,7 @@ func TestCodesAreListed(t *testing.T) {
 	}
 }
 
-// listed returns the comment of a type, and the values of the string constants whose names begin with prefix in any case.
+// listed returns the comment of a type, and the values of all string constants whose names begin with prefix, in upper or lower case.
 func listed(files map[string]*ast.File, typeName, prefix string) (comment string, codes []string) {
 	for _, f := range files {
 		for _, d := range f.Decls {

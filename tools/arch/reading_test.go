@@ -10,11 +10,11 @@ import (
 
 var goFile = regexp.MustCompile(`\b[a-z0-9_]+\.go\b`)
 
-// manyFiles is the number of files at which a package must say where to start reading.
+// manyFiles is the number of files from which on a package must say in which order to read its files.
 const manyFiles = 6
 
-// TestReadingOrders checks that the comment of a package with many files, or a line of reading.md, says in which order
-// to read them, and that every file named there exists.
+// TestReadingOrders checks that for each package with many files, its comment or a line of reading.md says in which order to read the
+// files, and that all files named there exist.
 func TestReadingOrders(t *testing.T) {
 	pkgs, _ := load(t)
 	page, err := os.ReadFile("reading.md")

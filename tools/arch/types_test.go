@@ -15,10 +15,10 @@ import (
 	"testing"
 )
 
-// TestPublicTypesCanBeNamed checks that no exported name of a public package needs a type that a program outside this module
-// cannot name and whose documentation nobody finds: one of a package below internal/.
+// TestPublicTypesCanBeNamed checks that no exported name of a public package needs a type of a package below internal/: a program outside
+// of this module could not name that type, and nobody would find its documentation.
 func TestPublicTypesCanBeNamed(t *testing.T) {
-	pkgs, _ := load(t) // so that the files belong to the inputs by which go test caches results
+	pkgs, _ := load(t) // makes the files inputs of the test, by which go test decides whether a cached result is valid
 	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "./...")
 	list.Dir = filepath.Join("..", "..")
 	out, err := list.Output()
@@ -38,7 +38,7 @@ func TestPublicTypesCanBeNamed(t *testing.T) {
 	for dir := range sorted(pkgs) {
 		path := module + "/" + dir
 		if isInternal(path) || exports[path] == "" {
-			continue // packages of other modules have no export data here
+			continue // there is no export data for packages of other modules
 		}
 		p, err := imports.Import(path)
 		if err != nil {
@@ -52,7 +52,7 @@ func TestPublicTypesCanBeNamed(t *testing.T) {
 
 func isInternal(path string) bool { return slices.Contains(strings.Split(path, "/"), "internal") }
 
-// leaks lists the exported names of p whose declarations contain internal types of this module.
+// leaks returns the exported names of p whose declarations contain types of internal packages of this module.
 func leaks(p *types.Package) (found []string) {
 	for _, name := range p.Scope().Names() {
 		o := p.Scope().Lookup(name)
@@ -64,7 +64,7 @@ func leaks(p *types.Package) (found []string) {
 	return found
 }
 
-// mentions lists the places where the declaration of o, whose type is typ, names an internal type.
+// mentions returns the places at which the declaration of o, which has the type typ, names an internal type.
 func mentions(at string, typ types.Type, o types.Object) (found []string) {
 	if name, ok := o.(*types.TypeName); ok {
 		if alias, ok := typ.(*types.Alias); ok {
@@ -81,7 +81,7 @@ func mentions(at string, typ types.Type, o types.Object) (found []string) {
 	return internalTypes(at, typ)
 }
 
-// internalTypes lists the internal types that a type expression names itself, except in unexported fields and methods.
+// internalTypes returns the internal types that a type expression names, without those in unexported fields and methods.
 func internalTypes(at string, t types.Type) (found []string) {
 	each := func(at string, list *types.Tuple) {
 		for v := range list.Variables() {
@@ -111,7 +111,7 @@ func internalTypes(at string, t types.Type) (found []string) {
 		each(at, t.Results())
 	case *types.Struct:
 		for f := range t.Fields() {
-			if n, ok := f.Type().(*types.Named); ok && f.Embedded() && !f.Exported() { // its exported fields and methods are promoted
+			if n, ok := f.Type().(*types.Named); ok && f.Embedded() && !f.Exported() { // exported fields and methods of such a type are promoted
 				found = append(found, mentions(at, n, n.Obj())...)
 			} else if f.Exported() {
 				found = append(found, internalTypes(at+"."+f.Name(), f.Type())...)

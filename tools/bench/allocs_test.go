@@ -14,9 +14,9 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ceilings are the last known numbers of allocations of the parts of the hot path. Growth by more than two percent
-// and by more than a tenth of an allocation fails TestAllocs. A change that makes a part cheaper lowers its
-// figure; one that has to make it more expensive raises it and gives the reason in its commit message.
+// ceilings lists the last known number of allocations of each part of the hot path. TestAllocs fails if a number grows by more than two
+// percent and more than a tenth of an allocation. A change that makes a part cheaper must lower its number here. One that has to make it
+// more expensive raises the number, and its commit message says why.
 var ceilings = []struct {
 	what    string
 	date    string
@@ -34,13 +34,13 @@ var ceilings = []struct {
 	{"visit's line", "2026-11-21", 0, visitLine},
 }
 
-// TestAllocs fails if a part of the hot path allocates more than before. It counts allocations and does not measure time, so it does not
-// depend on the load of the machine.
+// TestAllocs fails if a part of the hot path makes more allocations than before. It counts allocations instead of measuring time, so that
+// the result does not depend on the load of the machine.
 func TestAllocs(t *testing.T) {
 	if long.Race {
 		t.Skip("the race detector allocates too")
 	}
-	// Garbage collections empty pools at unknown times.
+	// A garbage collection would empty pools at unknown times.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, c := range ceilings {
 		t.Run(c.what, func(t *testing.T) {
@@ -53,12 +53,12 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// usual describes the links of most pages.
+// usual describes the links of a typical page.
 var usual = knownLinks{links: 80, targets: 80}
 
 const fewLinks, manyLinks = 10, 200
 
-// perLink returns the additional allocations for each link of a page with many known links.
+// perLink returns the allocations for each additional link to a known page.
 func perLink(t *testing.T, targets int) float64 {
 	t.Helper()
 	a := perPage(t, knownLinks{fewLinks, targets}, fromMemory)
@@ -66,7 +66,7 @@ func perLink(t *testing.T, targets int) float64 {
 	return (b - a) / (manyLinks - fewLinks)
 }
 
-// perPage returns the allocations for each additional page of a crawl, without the fixed cost of a crawl.
+// perPage returns the allocations for each additional page of a crawl, without the fixed cost of the crawl.
 func perPage(t *testing.T, known knownLinks, setUp func(*memorySite, *crawler.Config) func()) float64 {
 	t.Helper()
 	const few, many = 256, 1024
@@ -112,7 +112,7 @@ func byHTTP(s *memorySite, c *crawler.Config) func() {
 	return n.serving.Wait
 }
 
-// claimAndSettle returns the allocations of a claim and its end.
+// claimAndSettle returns the allocations of claiming a URL and settling the claim.
 func claimAndSettle(t *testing.T) float64 {
 	t.Helper()
 	const urls, hosts = 4096, 64
@@ -141,7 +141,7 @@ func claimAndSettle(t *testing.T) float64 {
 	}) / each
 }
 
-// visitLine returns the allocations of writing a visit.
+// visitLine returns the allocations of writing the line of a visit.
 func visitLine(t *testing.T) float64 {
 	t.Helper()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)

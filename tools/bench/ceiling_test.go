@@ -16,15 +16,15 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ceiling fetches pages with net/http only, as cheaply as possible: every body is read and decoded into reused memory.
+// ceiling fetches pages with net/http only, as cheaply as possible, for comparison with a crawl. It reuses the memory for bodies.
 type ceiling struct {
 	client  *http.Client
 	workers int
-	other   int                                  // a status other than 200 whose answer has no body
-	read    func() func(url string, body []byte) // returns the function with which each worker processes pages
+	other   int                                  // status, other than 200, of URLs without a body
+	read    func() func(url string, body []byte) // returns the function that processes the pages of one worker
 }
 
-// newCeiling returns a ceiling for the pages of w.
+// newCeiling returns a ceiling that fetches the pages of w.
 func newCeiling(w *web, read func() func(string, []byte)) *ceiling {
 	return &ceiling{
 		client: &http.Client{
@@ -41,7 +41,7 @@ func newCeiling(w *web, read func() func(string, []byte)) *ceiling {
 	}
 }
 
-// all fetches the urls with as many workers as a crawl.
+// all fetches the URLs with as many workers as a crawl has.
 func (c *ceiling) all(tb testing.TB, urls []string) {
 	tb.Helper()
 	defer c.client.CloseIdleConnections()
@@ -95,7 +95,7 @@ func (w *ceilingWorker) get(url string) error {
 	return nil
 }
 
-// decode reads the body into w.body.
+// decode reads the body of a response into w.body, decompressed.
 func (w *ceilingWorker) decode(resp *http.Response) error {
 	w.body.Reset()
 	if resp.Header.Get("Content-Encoding") == "" {
@@ -112,11 +112,11 @@ func (w *ceilingWorker) decode(resp *http.Response) error {
 	return err
 }
 
-// ignore drops a page, to measure fetching alone.
+// ignore does nothing with a page, to measure only fetching.
 func ignore() func(string, []byte) { return func(string, []byte) {} }
 
-// follow does the work that every crawler must do with a page: it finds the links in the fastest way available here, resolves them, and
-// looks up whether they are known. It is the limit for a crawler without any other work.
+// follow does what every crawler must do with a page: it finds the links in the fastest way known here, resolves them, and looks up whether
+// their URLs are known. A crawler that does nothing else would be as fast, so this is the limit for crawlers.
 func follow() func() func(string, []byte) {
 	var mu sync.Mutex
 	known := map[weburl.Key]struct{}{}
@@ -140,7 +140,7 @@ func follow() func() func(string, []byte) {
 	}
 }
 
-// tokenizer finds the targets of links with the tokenizer of x/net/html, and drops them.
+// tokenizer finds the targets of links with the tokenizer of x/net/html, and does nothing with them.
 func tokenizer() func(string, []byte) { return func(_ string, body []byte) { tokenize(body) } }
 
 func tokenize(body []byte) {

@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// childVar holds the shape of the web as JSON in the process that serves it; bucketVar is set in the process that is an S3 server.
+// childVar names the variable for the shape, as JSON, of the web that a process serves. bucketVar is set for a process that serves S3.
 const (
 	childVar  = "AMBLE_BENCH_SHAPE"
 	bucketVar = "AMBLE_BENCH_BUCKET"
 )
 
-// TestMain turns this test binary into a server when one of the variables is set.
+// TestMain runs a server instead of the tests if one of these variables is set.
 func TestMain(m *testing.M) {
 	spec := os.Getenv(childVar)
 	var err error
@@ -36,16 +36,16 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// begun is the first line of a server.
+// begun represents the first line that a server prints.
 type begun struct {
 	Hosts []string
-	Roots []byte // in PEM
+	Roots []byte // certificates in PEM
 }
 
-// counted holds the number of connections that a server has accepted, and how many of them resumed a TLS session.
+// counted holds the number of connections that a server has accepted, and the number of those that resumed a TLS session.
 type counted struct{ Connections, Resumed int64 }
 
-// child serves until its standard input ends, which it does when the parent closes it or dies.
+// child serves until the end of its standard input, which comes when its parent closes it or dies.
 func child(spec string) error {
 	var s shape
 	if err := json.Unmarshal([]byte(spec), &s); err != nil {
@@ -60,10 +60,10 @@ func child(spec string) error {
 		return err
 	}
 	go func() {
-		for in := bufio.NewScanner(os.Stdin); in.Scan(); { // each line is a question
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); { // each line asks for the counters
 			_ = out.Encode(counted{v.counts.Connections.Load(), v.counts.Resumed.Load()})
 		}
-		os.Exit(0) // ends the connections
+		os.Exit(0) // also ends all connections
 	}()
 	v.serve()
 	return errors.New("the server ended")
@@ -77,11 +77,11 @@ type web struct {
 	ask   func() counted
 }
 
-// startWeb starts the process and waits until it serves; it ends with the test. The test is skipped if loopback does not have enough
-// addresses.
+// startWeb starts a process that serves a web and waits until it is ready. The process ends with the test. The test is skipped if loopback
+// has too few addresses.
 func startWeb(tb testing.TB, s shape) *web {
 	tb.Helper()
-	spec, _ := json.Marshal(s) // cannot fail: it has only numbers
+	spec, _ := json.Marshal(s) // cannot fail: s has only numbers and flags
 	in, out := startChild(tb, childVar+"="+string(spec))
 	var first begun
 	answers := json.NewDecoder(out)
@@ -105,7 +105,7 @@ func startWeb(tb testing.TB, s shape) *web {
 	return w
 }
 
-// startChild starts this test binary with a variable that makes it a server. It ends with the test, by the end of its standard input.
+// startChild starts this test binary with a variable that makes it a server. The end of the test closes its standard input, and so ends it.
 func startChild(tb testing.TB, variable string) (in io.Writer, out io.Reader) {
 	tb.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -128,5 +128,5 @@ func startChild(tb testing.TB, variable string) (in io.Writer, out io.Reader) {
 	return stdin, stdout
 }
 
-// seeds returns the first pages of all hosts.
+// seeds returns the URL of the first page of each host.
 func (w *web) seeds() []string { return shape{Pages: 1, TLS: w.TLS}.urls(w.hosts) }

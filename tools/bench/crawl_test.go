@@ -10,13 +10,13 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// workers is the number of concurrent requests.
+// workers is the maximum number of concurrent requests.
 const workers = crawler.DefaultConcurrency
 
 var alone = flag.Bool("alone", false, "crawl without the ceilings beside it, for profiles")
 
-// BenchmarkCrawl is a whole crawl of a web without delays, including robots.txt, known URLs and visits as JSON
-// lines. Its metrics, all of the crawling process only:
+// BenchmarkCrawl measures a whole crawl of a web without delays, including robots.txt, known URLs, and visits as JSON lines. Its metrics
+// concern the crawling process only:
 //
 //	pages/s, cpu-ms/page, allocs/page, B/page    of the crawl
 //	heap-MB                                      largest heap seen during the crawl
@@ -69,8 +69,8 @@ func benchmarkCrawl(b *testing.B, s shape, ledger bool) {
 	}
 }
 
-// config returns a crawl of the benchmark's own hosts without delays. Only the owner of a host may let several workers make requests to it
-// at once; many hosts get requests from one worker each, as always.
+// config returns the configuration of a crawl of the benchmark's own hosts without delays. Several workers may make requests to one host at
+// once only if the host is owned; in a web of many hosts, each host gets requests from one worker, as usual.
 func config(visits io.Writer, ledger, single bool) crawler.Config {
 	c := crawler.Config{
 		Agent: "bench/1.0", Limits: crawler.Limits{Depth: crawler.Unlimited, Pages: crawler.Unlimited}, Concurrency: workers,
@@ -86,8 +86,8 @@ func config(visits io.Writer, ledger, single bool) crawler.Config {
 	return c
 }
 
-// crawl crawls w completely, and checks that every page was requested once, that no forbidden page was, and that each forbidden page has
-// its visit.
+// crawl crawls w completely. It checks that every page was requested once, that no forbidden page was requested, and that each forbidden
+// page has a visit.
 func (w *web) crawl(tb testing.TB, c crawler.Config) {
 	tb.Helper()
 	cr, err := crawler.New(c)
@@ -105,7 +105,7 @@ func (w *web) crawl(tb testing.TB, c crawler.Config) {
 	}
 }
 
-// TestCrawl checks, without measuring, that the benchmark covers a complete crawl.
+// TestCrawl checks, without measuring, that the crawl of the benchmark is complete.
 func TestCrawl(t *testing.T) {
 	w := startWeb(t, shape{Hosts: 5, Pages: 12, Size: 2_000, Links: 10})
 	w.crawl(t, config(io.Discard, true, false))

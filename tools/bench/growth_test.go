@@ -17,8 +17,8 @@ import (
 
 var growTo = flag.Int("grow", 100_000, "pages of BenchmarkGrowth's largest crawl")
 
-// BenchmarkGrowth measures the cost of a page as a crawl grows: from ten thousand pages, ten times as many each, up to -grow.
-// Pages have 4 KB, and most links lead to known pages, as on the web. Its metrics:
+// BenchmarkGrowth measures how the cost of a page depends on the size of the crawl, from ten thousand pages, times ten at each step, up to
+// -grow. Pages have 4 KB, and most links lead to known pages, as on the web. Its metrics:
 //
 //	cpu-ms/page    of this process
 //	heap-MB        the maximum during the crawl
@@ -42,7 +42,7 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// BenchmarkHosts measures the cost of a page depending on the number of hosts, in crawls of 20,000 pages.
+// BenchmarkHosts measures how the cost of a page depends on the number of hosts, in crawls of 20,000 pages.
 func BenchmarkHosts(b *testing.B) {
 	const pages = 20_000
 	for _, hosts := range []int{1, 10, 100, 1000, 10_000} {
@@ -61,8 +61,8 @@ func BenchmarkHosts(b *testing.B) {
 }
 
 // BenchmarkLatency measures a minute of a typical crawl: 2,000 hosts that answer after 50 ms, with a second between two requests to each.
-// No crawler can fetch more than hosts ÷ (delay + latency) pages a second; rate/bound is the share that it reaches, including its beginning
-// and end.
+// No crawler can fetch more than hosts ÷ (delay + latency) pages a second. The metric rate/bound is the share of this rate that the crawl
+// reaches, including its beginning and end.
 func BenchmarkLatency(b *testing.B) {
 	const (
 		hosts, pages = 2000, 57
@@ -84,8 +84,8 @@ func BenchmarkLatency(b *testing.B) {
 	b.ReportMetric(all.cpuMS(), "cpu-ms/page")
 }
 
-// BenchmarkDurable measures the cost of durability: the same crawl with its visits in a file, and also with the frontier on disk and both
-// committed together.
+// BenchmarkDurable measures the cost of durability by comparing crawls: one with its visits in a file, and one that also has its frontier
+// on disk and commits both together.
 func BenchmarkDurable(b *testing.B) {
 	w := startWeb(b, shape{Hosts: 50, Pages: 100, Size: 30_000, Links: 80})
 	var memory, durable cost
@@ -101,7 +101,7 @@ func BenchmarkDurable(b *testing.B) {
 	b.ReportMetric(durable.rate(), "durable-pages/s")
 }
 
-// fileConfig returns config with the visits and the ledger in files, as in crawls of the command.
+// fileConfig returns config's configuration, but with visits and ledger in files, as in crawls of the command.
 func fileConfig(b *testing.B) crawler.Config {
 	dir := b.TempDir()
 	visits, err := sink.OpenJSONL(filepath.Join(dir, "visits.jsonl"))
@@ -131,7 +131,7 @@ func (w *web) crawlDurably(b *testing.B) {
 	}
 }
 
-// resident returns the memory of this process in bytes, or 0 if it is unknown.
+// resident returns the resident memory of this process in bytes, or 0 if the system does not report it.
 func resident() int {
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/amble-crawler/amble/job/openfiles"
 )
 
-// latentWorkers is the number of concurrent requests to slow servers.
+// latentWorkers is the maximum number of concurrent requests to slow servers.
 const latentWorkers = 1000
 
-// workers returns the number of concurrent requests, in a crawl of the web and in its ceilings.
+// workers returns the maximum number of concurrent requests in a crawl of the web, and in the ceilings for the web.
 func (s shape) workers() int {
 	if s.Latency > 0 {
 		return latentWorkers
@@ -21,7 +21,7 @@ func (s shape) workers() int {
 	return workers
 }
 
-// kinds are webs that each differ from the usual one in one property.
+// kinds lists webs that each differ from the usual one in one property.
 var kinds = []struct {
 	name string
 	web  shape
@@ -37,8 +37,8 @@ var kinds = []struct {
 	{"hosts=9000,latency=100ms", shape{Hosts: 9_000, Pages: 3, Size: 4_000, Links: 14, Made: true, Latency: 100 * time.Millisecond}},
 }
 
-// BenchmarkKinds crawls webs of other kinds, with the ceilings of each beside it. Its metrics, per answer of the web
-// apart from robots.txt:
+// BenchmarkKinds crawls webs of other kinds, and measures the ceilings for each. Its metrics are per response of the web, without those for
+// robots.txt:
 //
 //	cpu-ms/page          of the crawl
 //	limit-cpu-ms/page    of net/http, with links found, resolved and looked up, and with a robots.txt of each host
@@ -48,7 +48,7 @@ var kinds = []struct {
 func BenchmarkKinds(b *testing.B) {
 	for _, k := range kinds {
 		b.Run(k.name, func(b *testing.B) {
-			// The server needs a listener and a connection for each host. Without enough descriptors it would accept no more connections,
+			// The server needs a listener and a connection for each host. With too few descriptors it would accept no further connections,
 			// and the crawl would hang.
 			if may, needs := openfiles.Limit(), 2*k.web.Hosts+1000; may > 0 && may < needs {
 				b.Skipf("its server needs %d open files, and may have %d: see ulimit -n", needs, may)
@@ -90,7 +90,7 @@ func benchmarkKind(b *testing.B, w *web) {
 	}
 }
 
-// requests returns what every crawl of w must request.
+// requests returns the URLs that every crawl of w must request.
 func (w *web) requests() (urls []string) {
 	for _, seed := range w.seeds() {
 		urls = append(urls, seed+"robots.txt")
@@ -98,7 +98,7 @@ func (w *web) requests() (urls []string) {
 	return append(urls, w.urls(w.hosts)...)
 }
 
-// config returns the crawl of w.
+// config returns the configuration of a crawl of w.
 func (w *web) config() crawler.Config {
 	c := config(io.Discard, false, w.Hosts == 1)
 	c.Concurrency, c.Fetch.RootCAs = w.workers(), w.roots
@@ -106,7 +106,7 @@ func (w *web) config() crawler.Config {
 	return c
 }
 
-// TestKinds checks that small webs of each kind are complete, and that a host has one connection unless it closes it.
+// TestKinds checks that crawls of small webs of each kind are complete, and that a host gets one connection unless it closes connections.
 func TestKinds(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestKinds(t *testing.T) {
 			w.crawl(t, w.config())
 			perHost := int64(1)
 			if s.Life > 0 {
-				perHost = 2 // 13 requests, of which one connection serves 10
+				perHost = 2 // 13 requests, and the server closes a connection after 10
 			}
 			if n := w.ask(); n.Connections != 4*perHost || s.TLS && n.Resumed != n.Connections-4 {
 				t.Errorf("%+v, want %d for each of 4 hosts, all after the first resumed", n, perHost)

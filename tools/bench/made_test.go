@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// maker makes the pages of one host on request: the same text on all of them, between links by which every page can be reached and links to
-// any page of the host.
+// maker makes the pages of one host when they are requested. All pages have the same text, between links by which every page can be
+// reached, and links to random pages of the host.
 type maker struct {
 	shape  shape
 	robots []byte
@@ -25,7 +25,7 @@ func newMaker(s shape, hosts []string, h int) *maker {
 	}
 }
 
-// answer appends the answer to a GET request to b, which may already contain an answer.
+// answer appends the response to a GET request to b, which may already contain other responses.
 func (m *maker) answer(b, request []byte) []byte {
 	_, rest, _ := bytes.Cut(request, []byte(" "))
 	path, _, _ := bytes.Cut(rest, []byte(" "))
@@ -37,7 +37,7 @@ func (m *maker) answer(b, request []byte) []byte {
 		return append(b, notFound...)
 	}
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: "
-	const room = "        \r\n\r\n" // for the length, padded with spaces
+	const room = "        \r\n\r\n" // room for the length, which is padded with spaces
 	b = append(append(b, head...), room...)
 	start := len(b)
 	b = m.page(b, i)
@@ -47,7 +47,7 @@ func (m *maker) answer(b, request []byte) []byte {
 
 func (m *maker) page(b []byte, i int) []byte {
 	b = append(b, "<!DOCTYPE html><title>"...)
-	b = append(strconv.AppendInt(b, int64(i), 10), "</title>\n"...) // makes all bodies different
+	b = append(strconv.AppendInt(b, int64(i), 10), "</title>\n"...) // the number makes all bodies different
 	if i == 0 {
 		b = append(b, "<a href=\"/private/x\">x</a>\n"...)
 	}
@@ -61,7 +61,7 @@ func (m *maker) page(b []byte, i int) []byte {
 	return b
 }
 
-// pageOf returns the number of the page with a path.
+// pageOf returns the number of the page that has the path.
 func pageOf(path string) (int, bool) {
 	if path == "/" {
 		return 0, true

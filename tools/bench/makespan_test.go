@@ -21,8 +21,8 @@ const (
 	politeContact = "https://lab.university.edu/crawl"
 )
 
-// politeWeb crawls the sites that make prepares politely in virtual time, and returns how long it took. Neither the audit of the servers,
-// which crawltest.Test makes at the end, nor that of the ledger may find a violation.
+// politeWeb crawls the sites that prepare makes, politely and in virtual time, and returns how long the crawl took. Neither the servers'
+// audit, which crawltest.Test makes at the end, nor the audit of the ledger may find a violation.
 func politeWeb(t *testing.T, workers, pages int, prepare func(w *crawltest.Web, r *record) (seeds []string)) (took time.Duration) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Delay: politeDelay, PerAddress: true, Agent: "bench", Contact: politeContact})
@@ -39,8 +39,8 @@ func politeWeb(t *testing.T, workers, pages int, prepare func(w *crawltest.Web, 
 	return took
 }
 
-// TestMakespanIsTheIdeal checks in virtual time that a polite crawl takes as long as its delays and the servers
-// require, and no longer. Few workers must be as fast as many: none of them waits for a host.
+// TestMakespanIsTheIdeal checks in virtual time that a polite crawl takes as long as its delays and the servers require, and no longer. A
+// few workers must be as fast as many, because no worker waits for a host.
 func TestMakespanIsTheIdeal(t *testing.T) {
 	type crawl struct {
 		hosts, pages, workers int
@@ -59,9 +59,9 @@ func TestMakespanIsTheIdeal(t *testing.T) {
 	}
 }
 
-// TestMakespanOfACrowdedAddress crawls 500 hosts at one address, which share one clock. This clock sets the limit: one request after
-// another, with the pause between them. Even if some robots.txt files fail at first, no host may starve or be given up because of the
-// others' turns: all pages are fetched.
+// TestMakespanOfACrowdedAddress crawls 500 hosts at one address. The address sets the limit: its requests are made one after another, with
+// the pause between them. Even if some robots.txt files fail at first, no host may starve, or be given up because of the time that others
+// take: all pages must be fetched.
 func TestMakespanOfACrowdedAddress(t *testing.T) {
 	const hosts, pages = 500, 3
 	for _, failing := range []int{0, 50} {
@@ -82,8 +82,8 @@ func TestMakespanOfACrowdedAddress(t *testing.T) {
 	}
 }
 
-// least returns the shortest time of a crawl with this many concurrent requests: that of the host whose turn comes last at the beginning
-// or, if there are more hosts than the workers can serve, that of all requests.
+// least returns the shortest possible time of a crawl with this many concurrent requests. It is that of the host whose first request comes
+// last or, if there are more hosts than the workers can serve, that of all requests together.
 func least(hosts, pages, workers int) time.Duration {
 	turns := func(requests int) int { return (requests + workers - 1) / workers }
 	first := time.Duration(turns(hosts)-1) * politeLatency
@@ -91,7 +91,7 @@ func least(hosts, pages, workers int) time.Duration {
 	return max(first+ideal(pages, politeDelay, politeLatency), all)
 }
 
-// within fails the test if a crawl took less than the shortest possible time, or over two percent more.
+// within fails the test if a crawl took less than the shortest possible time, or more than two percent longer.
 func within(t *testing.T, took, least time.Duration) {
 	t.Helper()
 	t.Logf("%v of %v: %.3f", took, least, took.Seconds()/least.Seconds())
@@ -102,7 +102,7 @@ func within(t *testing.T, took, least time.Duration) {
 
 const politeRobots = "User-agent: *\nDisallow: /private/\n"
 
-// polite makes sites whose pages are all linked from the first one, and returns the seeds.
+// polite makes sites whose pages can all be reached from the first page, and returns the seeds.
 func polite(w *crawltest.Web, r *record, hosts, pages int, latency time.Duration) []string {
 	sum := sha256.Sum256([]byte(politeRobots))
 	r.robots[hex.EncodeToString(sum[:])] = []byte(politeRobots)

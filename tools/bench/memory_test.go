@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// memorySite is one host whose pages link to a few new pages, so that all are reached, and to some that are known when the page is read.
+// memorySite is a host whose pages each link to a few new pages, so that all are reached, and to pages that are known at that time.
 type memorySite struct {
 	bodies map[string][]byte
 	header http.Header
@@ -24,8 +24,8 @@ type memorySite struct {
 
 const memoryHost = "127.0.0.1:80"
 
-// knownLinks says how many links to known pages a page has, and to at most how many pages these lead: the links of a menu lead to the same
-// few pages everywhere, those of an archive to different pages on each.
+// knownLinks holds how many links to known pages each page has, and to how many different pages these lead at most. Links of a menu lead to
+// the same few pages everywhere; those of an archive lead to different pages on each page.
 type knownLinks struct{ links, targets int }
 
 func newMemorySite(pages int, known knownLinks) *memorySite {
@@ -47,7 +47,7 @@ func newMemorySite(pages int, known knownLinks) *memorySite {
 	return s
 }
 
-// target returns the page to which link k of page i leads.
+// target returns the number of the page to which link k of page i leads.
 func (n knownLinks) target(i, k int) int {
 	if n.targets < n.links {
 		return min(i, k%n.targets)
@@ -55,7 +55,7 @@ func (n knownLinks) target(i, k int) int {
 	return max(0, i-k)
 }
 
-// memoryFetcher has every page in memory: a crawl with it has all costs except HTTP.
+// memoryFetcher is a Fetcher with all pages in memory. A crawl with it has all costs except those of HTTP.
 type memoryFetcher struct{ *memorySite }
 
 // CloseIdle implements crawler.Fetcher.
@@ -95,7 +95,7 @@ func fetchMade(p politeness.Permit, header http.Header, body func(path string) (
 	}, nil
 }
 
-// memoryNet answers on connections in memory with prepared answers: a crawl with it has all costs except the sockets.
+// memoryNet is a network in memory whose connections give prepared answers. A crawl with it has all costs except those of sockets.
 type memoryNet struct {
 	server  server
 	answers map[string]answer
@@ -122,7 +122,7 @@ func (n *memoryNet) dial(context.Context, string, string) (net.Conn, error) {
 	return client, nil
 }
 
-// lines counts the lines written to it.
+// lines is a writer that counts lines.
 type lines int
 
 // Write counts the lines of b.

@@ -16,8 +16,8 @@ type cost struct {
 	bytes   uint64
 }
 
-// measure runs f, which fetches that many pages, and adds its cost to c. It first runs a garbage collection, so that earlier garbage is not
-// counted.
+// measure adds to c the cost of f, which fetches the given number of pages. It first collects garbage, so that the garbage of earlier work
+// is not counted.
 func (c *cost) measure(tb testing.TB, pages int, f func()) {
 	tb.Helper()
 	runtime.GC()
@@ -33,13 +33,13 @@ func (c *cost) measure(tb testing.TB, pages int, f func()) {
 	c.bytes += after.TotalAlloc - before.TotalAlloc
 }
 
-// cpuMS returns milliseconds of CPU time per page.
+// cpuMS returns the milliseconds of CPU time per page.
 func (c *cost) cpuMS() float64 { return c.cpu.Seconds() * 1000 / float64(c.pages) }
 
-// rate returns pages per second.
+// rate returns the number of pages per second.
 func (c *cost) rate() float64 { return float64(c.pages) / c.elapsed.Seconds() }
 
-// heapPeak is an output that measures the heap at some of its writes. It is not safe for concurrent use.
+// heapPeak is a writer that measures the size of the heap at some writes. It is not safe for concurrent use.
 type heapPeak struct {
 	writes int
 	most   uint64

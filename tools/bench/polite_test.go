@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/politeness/audit"
 )
 
-// ideal returns the shortest time in which hosts that are crawled at the same time can each answer this many pages: robots.txt and the
-// pages one after another, with a delay between any two.
+// ideal returns the shortest time in which each of several hosts, crawled at the same time, can answer this many pages: robots.txt and the
+// pages one after another, with a delay between any two requests.
 func ideal(pages int, delay, latency time.Duration) time.Duration {
 	return time.Duration(pages)*delay + time.Duration(pages+1)*latency
 }
@@ -53,7 +53,7 @@ func BenchmarkPolite(b *testing.B) {
 	}
 }
 
-// record is a crawl with its ledger.
+// record is the configuration of a crawl with its ledger in memory.
 type record struct {
 	config crawler.Config
 	ledger bytes.Buffer
@@ -63,13 +63,13 @@ type record struct {
 func newRecord(delay time.Duration) *record {
 	r := &record{config: config(newHeapPeak(), false, false), robots: map[string][]byte{}}
 	r.config.Politeness.Delay = delay
-	r.config.Politeness.Ledger = &r.ledger // one Write at a time
+	r.config.Politeness.Ledger = &r.ledger // the crawl makes one Write at a time
 	sum := sha256.Sum256([]byte(robotsTxt))
 	r.robots[hex.EncodeToString(sum[:])] = []byte(robotsTxt)
 	return r
 }
 
-// audit reports the violations that the audit of the ledger finds, and returns their number.
+// audit audits the ledger, reports the violations as errors, and returns their number.
 func (r *record) audit(tb testing.TB) int {
 	tb.Helper()
 	c := audit.Config{
@@ -94,7 +94,7 @@ func (r *record) audit(tb testing.TB) int {
 	return len(rep.Violations)
 }
 
-// agent returns the User-Agent of config's crawls.
+// agent returns the User-Agent of crawls with config's configuration.
 func agent(contact string) string {
 	if contact == "" {
 		return "bench/1.0"

@@ -25,7 +25,7 @@ import (
 
 var scaleTo = flag.Int("scale", 100_000, "pages of BenchmarkScale, and a tenth of it the hosts of BenchmarkManyHosts")
 
-// madeWeb makes the pages of any number of hosts on request: a crawl of it has all costs except HTTP.
+// madeWeb makes the pages of any number of hosts when they are requested. A crawl of it has all costs except those of HTTP.
 type madeWeb struct {
 	maker  *maker
 	header http.Header
@@ -88,9 +88,9 @@ type tenths struct {
 
 	mu   sync.Mutex
 	seen int
-	last time.Duration   // CPU time at the end of the last tenth
+	last time.Duration   // CPU time at the end of the previous tenth
 	cost []time.Duration // CPU time of each tenth
-	rss  int             // largest resident memory seen
+	rss  int             // largest resident memory so far
 }
 
 // Handle implements crawler.Handler.
@@ -108,8 +108,8 @@ func (t *tenths) Handle(_ context.Context, v *crawler.Visit) error {
 	return nil
 }
 
-// BenchmarkScale crawls -scale pages of 4 KB of 1,000 hosts, made in memory, through a frontier on disk, with visits and ledger in files,
-// and opens the frontier again as a process does that follows one that was killed. Its metrics:
+// BenchmarkScale crawls -scale pages of 4 KB on 1,000 hosts, made in memory, through a frontier on disk, with visits and ledger in files.
+// It then opens the frontier again as a process does after its predecessor was killed. Its metrics:
 //
 //	cpu-ms/page    of this process, which also makes the pages
 //	last/first     CPU time of the last tenth of the pages ÷ that of the first
@@ -149,7 +149,7 @@ func BenchmarkScale(b *testing.B) {
 	b.ReportMetric(all.rate(), "pages/s")
 }
 
-// killedCopy returns a directory with the files of an open store, as a killed process leaves them.
+// killedCopy returns a directory with the files of an open store in the state in which a kill would leave them.
 func killedCopy(b *testing.B, dir string) string {
 	b.Helper()
 	to := b.TempDir()
@@ -169,20 +169,20 @@ func killedCopy(b *testing.B, dir string) string {
 	return to
 }
 
-// admitting is a store that records how long it takes to add URLs.
+// admitting is a store that measures how long it takes to add URLs.
 type admitting struct {
 	*disk.Store
 	took time.Duration
 }
 
-// Add implements frontier.Frontier. The seeds of a crawl are added by one call.
+// Add implements frontier.Frontier. A crawl adds all of its seeds in one call.
 func (a *admitting) Add(ctx context.Context, all ...frontier.Request) (int, error) {
 	start := time.Now()
 	defer func() { a.took += time.Since(start) }()
 	return a.Store.Add(ctx, all...)
 }
 
-// BenchmarkManyHosts crawls the only page of each of a tenth of -scale hosts, through a frontier on disk. Its metrics:
+// BenchmarkManyHosts crawls one page on each of many hosts, a tenth of -scale, through a frontier on disk. Its metrics:
 //
 //	admitted/s     hosts that the frontier admits, each with one URL, when all of them are known to be durable
 //	cpu-ms/host    of this process for all, with two requests for each host

@@ -14,29 +14,29 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// server serves a synthetic web from memory: every answer is made before the first request, so that an answer only costs a read, a look-up
-// and a write.
+// server serves a synthetic web from memory. It makes every response before the first request, so that a response costs only a read, a
+// look-up and a write.
 type server struct {
 	shape     shape
 	listeners []net.Listener
 	hosts     []string // host:port of each listener
 	answers   []map[string]answer
-	makers    []*maker // for a made web, instead of answers
+	makers    []*maker // for a made web: make responses on request
 	tls       *tls.Config
-	roots     []byte // certificate of the server in PEM
+	roots     []byte // the server's certificate in PEM
 	counts    counts
 }
 
 // counts holds the counters of a server.
 type counts struct{ Connections, Resumed atomic.Int64 }
 
-// answer is a complete response, including its header, plain and compressed.
+// answer holds a complete response with its header, uncompressed and compressed.
 type answer struct{ plain, gzip []byte }
 
 var notFound = []byte("HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 0\r\n\r\n")
 
-// newServer listens on one loopback address for each host, so that no two hosts share the pace of an
-// address.
+// newServer listens on a separate loopback address for each host, because hosts at one address would have to share its
+// pause.
 func newServer(s shape) (*server, error) {
 	v := &server{shape: s, answers: make([]map[string]answer, s.Hosts)}
 	for i := range s.Hosts {
@@ -70,7 +70,7 @@ func (v *server) close() {
 	}
 }
 
-// render makes all answers, half of the hosts in each of two goroutines.
+// render makes all responses, with two goroutines that each serve half of the hosts.
 func (v *server) render() {
 	const halves = 2
 	var wg sync.WaitGroup
@@ -104,7 +104,7 @@ func (v *server) host(h int, zw *gzip.Writer) map[string]answer {
 	return all
 }
 
-// other returns the answer of otherPath(page).
+// other returns the response of the URL otherPath(page), which has the status Other.
 func (s shape) other(page int) []byte {
 	if s.Other == http.StatusNotFound {
 		return notFound
@@ -124,7 +124,7 @@ func respond(contentType, coding string, body []byte) []byte {
 	return b.Bytes()
 }
 
-// serve answers requests until the listeners are closed. The connections end with the process.
+// serve answers requests until the listeners are closed. Connections stay open until the process ends.
 func (v *server) serve() {
 	var wg sync.WaitGroup
 	for h, l := range v.listeners {
@@ -149,7 +149,7 @@ func (v *server) serve() {
 	wg.Wait()
 }
 
-// chooser answers the requests to a host on one connection.
+// chooser returns the function that answers the requests of one connection to a host.
 func (v *server) chooser(h int) func(request []byte) []byte {
 	if v.makers != nil {
 		var buf []byte
@@ -165,8 +165,8 @@ func (v *server) chooser(h int) func(request []byte) []byte {
 	}
 }
 
-// talk answers the requests of one connection. A client may send a request in several pieces and must wait for the
-// answer.
+// talk answers the requests of one connection. A client may send a request in several pieces, but must wait for the response before it
+// sends the next request.
 func (v *server) talk(c net.Conn, choose func([]byte) []byte) {
 	defer c.Close()
 	buf, n := make([]byte, 4096), 0
@@ -186,7 +186,7 @@ func (v *server) talk(c net.Conn, choose func([]byte) []byte) {
 	}
 }
 
-// closing returns an answer, with the field that ends the connection if it is the last.
+// closing returns a response. If it is the last of its connection, a header field says so.
 func closing(answer []byte, last bool) []byte {
 	if !last {
 		return answer
@@ -195,7 +195,7 @@ func closing(answer []byte, last bool) []byte {
 	return slices.Concat(status, []byte("\r\nConnection: close\r\n"), rest)
 }
 
-// choose returns the answer to a GET request.
+// choose returns the response to a GET request.
 func choose(request []byte, answers map[string]answer) []byte {
 	_, rest, _ := bytes.Cut(request, []byte(" "))
 	path, header, _ := bytes.Cut(rest, []byte(" "))

@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// shape describes a synthetic web: these numbers determine all of it.
+// shape describes a synthetic web completely by a few numbers.
 type shape struct {
 	Hosts int
 	Pages int // pages of each host
 	Size  int // minimum bytes of a page
 	Links int // links of a page
 
-	// Made webs are too large to be stored: an answer is made when it is requested, and not compressed.
+	// Made is set for webs too large to be stored: a response is made when it is requested, and is not compressed.
 	Made    bool
 	Latency time.Duration // delay before each answer
 
-	// Other, if it is not 0, is the status of one more URL for every fourth page, which links to it: 404, or 301 to the
-	// next page of the host. A fifth of all requests are for these.
+	// Other, if it is not 0, is the status of an additional URL for every fourth page, which links to that URL: 404, or 301 with a redirect
+	// to the next page of the host. A fifth of all requests are for such URLs.
 	Other int
 
 	TLS   bool // use TLS 1.3
 	HTTP2 bool // needs TLS; not for made webs
-	Life  int  // answers on a connection before the server closes it; 0: never
+	Life  int  // number of responses after which the server closes a connection; 0: no limit
 }
 
 // others returns the number of a host's URLs that answer with the status Other.
@@ -50,10 +50,10 @@ func (s shape) origin(host string) string {
 	return "http://" + host
 }
 
-// robotsTxt is the same on all hosts. Each host's first page links to one page that it forbids.
+// robotsTxt is the robots.txt of all hosts. The first page of each host links to one page that robotsTxt forbids.
 const robotsTxt = "User-agent: *\nDisallow: /private/\nDisallow: /*?sort=\nAllow: /private/open/\n\nUser-agent: badbot\nDisallow: /\n"
 
-// fanOut is the number of pages to which each page is the first to link, as long as there are any left.
+// fanOut is the number of further pages to which each page is the first to link, as long as pages are left.
 const fanOut = 8
 
 // pagePath returns the path of page i of any host.
@@ -64,7 +64,7 @@ func pagePath(i int) string {
 	return "/s" + strconv.Itoa(i%7) + "/an-article-about-things-" + strconv.Itoa(i) + ".html"
 }
 
-// urls returns the pages of all hosts, given as host:port, one of each host in turn, as a fair crawler would request them.
+// urls returns the URLs of all pages on hosts given as host:port. It takes one page of each host in turn, as a fair crawler would.
 func (s shape) urls(hosts []string) []string {
 	var all []string
 	for i := range s.Pages {
@@ -102,8 +102,8 @@ func (s shape) page(hosts []string, host, i int) []byte {
 	return b.Bytes()
 }
 
-// link writes link k of page i: first those by which every page can be reached, then others, with spellings and shares like those on the
-// web.
+// link writes link k of page i. The first links lead to the pages by which every page can be reached. The other ones lead to random pages,
+// and are spelled in as many ways as links on the web.
 func (s shape) link(b *bytes.Buffer, rng *rand.Rand, hosts []string, i, k int) {
 	to := fanOut*i + 1 + k
 	if k >= fanOut || to >= s.Pages {
@@ -132,7 +132,7 @@ func (s shape) link(b *bytes.Buffer, rng *rand.Rand, hosts []string, i, k int) {
 	}
 }
 
-// words returns text of n bytes or a little more. It compresses like prose, about three to one.
+// words returns a text of n bytes or a little more. It compresses as well as prose, about three to one.
 func words(rng *rand.Rand, n int) string {
 	const syllables = "ba co den er fi gra ho in ju kel lo mar ne or pa qui re sto ta un ve wil xa yo zen ing tion est"
 	parts := strings.Fields(syllables)

@@ -20,8 +20,8 @@ import (
 	"github.com/amble-crawler/amble/stores/storestest"
 )
 
-// BenchmarkStored measures the cost of a store for a job: with the store in a directory, and in a bucket that another process serves,
-// divided by the cost of the same job without a store.
+// BenchmarkStored measures the cost of storing a job, both in a directory and in a bucket that another process serves, divided by the cost
+// of the same job without a store.
 func BenchmarkStored(b *testing.B) {
 	w := startWeb(b, shape{Hosts: 50, Pages: 400, Size: 30_000, Links: 80})
 	startBucket(b)
@@ -39,7 +39,7 @@ func BenchmarkStored(b *testing.B) {
 	b.ReportMetric(bucket.rate(), "bucket-pages/s")
 }
 
-// crawlStored crawls w as a job whose store is at url, unless that is "".
+// crawlStored crawls w as a job. The store of the job is at url, unless url is "".
 func (w *web) crawlStored(tb testing.TB, url string) {
 	tb.Helper()
 	c := job.Config{Store: url, MinFree: crawler.Zero}
@@ -64,14 +64,14 @@ func (w *web) crawlStored(tb testing.TB, url string) {
 	}
 }
 
-// TestStored checks, without measuring, that the benchmark covers a complete job.
+// TestStored checks, without measuring, that the job of the benchmark is complete.
 func TestStored(t *testing.T) {
 	w := startWeb(t, shape{Hosts: 5, Pages: 12, Size: 2_000, Links: 10})
 	startBucket(t)
 	w.crawlStored(t, "s3://crawls/test")
 }
 
-// startBucket starts another process, an S3 server with the bucket "crawls". It ends with the test.
+// startBucket starts an S3 server with the bucket "crawls" in another process, which ends with the test.
 func startBucket(tb testing.TB) {
 	tb.Helper()
 	_, out := startChild(tb, bucketVar+"=1")

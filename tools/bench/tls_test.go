@@ -28,7 +28,7 @@ func (v *server) certify() error {
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	for _, h := range v.hosts {
-		host, _, _ := net.SplitHostPort(h) // it is a listener's address, so it is valid
+		host, _, _ := net.SplitHostPort(h) // valid, because h is the address of a listener
 		t.IPAddresses = append(t.IPAddresses, net.ParseIP(host))
 	}
 	der, err := x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
@@ -49,7 +49,7 @@ func (v *server) certify() error {
 	return nil
 }
 
-// serveHTTP2 answers the requests to a host.
+// serveHTTP2 answers the requests to a host over HTTP/2.
 func (v *server) serveHTTP2(h int, l net.Listener) {
 	srv := &http.Server{
 		TLSConfig: v.tls.Clone(), Handler: v.handler(h), ReadHeaderTimeout: time.Minute,
@@ -61,7 +61,7 @@ func (v *server) serveHTTP2(h int, l net.Listener) {
 	_ = srv.ServeTLS(l, "", "") // until the process ends
 }
 
-// handler answers like choose, which it converts from the wire form of HTTP/1.1.
+// handler returns a handler that gives the same responses as choose, converted from the text form of HTTP/1.1.
 func (v *server) handler(h int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a, ok := v.answers[h][r.URL.Path]
@@ -74,6 +74,6 @@ func (v *server) handler(h int) http.Handler {
 			name, value, _ := strings.Cut(line, ": ")
 			w.Header().Set(name, value)
 		}
-		_, _ = w.Write(body) // a client that has gone away needs no answer
+		_, _ = w.Write(body) // an error means that the client has gone away
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestUnreleased checks the form of every file, and that a release has all of them in CHANGELOG.md, the highlights first and the
-// upgrade notes last.
+// TestUnreleased checks the form of every file for the next release, and that releasing moves all of them to CHANGELOG.md, with the
+// highlights first and the upgrade notes last.
 func TestUnreleased(t *testing.T) {
 	list, err := readAll("../../" + folder)
 	if err != nil {
@@ -44,7 +44,7 @@ func TestUnreleased(t *testing.T) {
 	}
 }
 
-// TestNoFolder checks that a checkout without changes since the last release has none: Git keeps no empty folder.
+// TestNoFolder checks that a checkout without changes since the last release is accepted: Git keeps no empty folders.
 func TestNoFolder(t *testing.T) {
 	if list, err := readAll(filepath.Join(t.TempDir(), "unreleased")); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v; want no changes and no error", list, err)

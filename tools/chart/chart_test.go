@@ -28,10 +28,10 @@ var update = flag.Bool("update", false, "write what Helm renders to testdata")
 
 const chart = "../../deploy/chart"
 
-// cases are the values in testdata for which the chart is rendered: while nodes work, and when the job is collected.
+// cases lists the values files in testdata with which the chart is rendered: while nodes work, and while the job is collected.
 var cases = []string{"work", "collect"}
 
-// helm runs Helm. It skips the test if Helm is not installed.
+// helm runs Helm, or skips the test if Helm is not installed.
 func helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	path, err := exec.LookPath(cmp.Or(os.Getenv("TEST_HELM"), "helm"))
@@ -42,7 +42,7 @@ func helm(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// digest returns the first line of a rendered file: it changes with every file of the chart and with the values.
+// digest returns the first line for a rendered file: a digest of the values and of all files of the chart.
 func digest(t *testing.T, values string) string {
 	t.Helper()
 	sum := sha256.New()
@@ -63,7 +63,7 @@ func digest(t *testing.T, values string) string {
 	return fmt.Sprintf("# Rendered by Helm of files with the SHA-256 %x: go test ./chart -update\n", sum.Sum(nil))
 }
 
-// rendered returns the stored output of Helm.
+// rendered returns the stored output of Helm for a case.
 func rendered(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
@@ -73,7 +73,7 @@ func rendered(t *testing.T, name string) string {
 	return string(b)
 }
 
-// TestRenderedFilesAreCurrent needs no Helm: every change of the chart must be rendered.
+// TestRenderedFilesAreCurrent needs no Helm. It fails if the chart was changed but not rendered again.
 func TestRenderedFilesAreCurrent(t *testing.T) {
 	for _, name := range cases {
 		if want := digest(t, filepath.Join("testdata", name+"-values.yaml")); !*update && !strings.HasPrefix(rendered(t, name), want) {
@@ -129,7 +129,7 @@ func TestContradictingValuesAreRefused(t *testing.T) {
 	}
 }
 
-// strict decodes a part of a YAML file in which every key must be known.
+// strict decodes a YAML document. It accepts only keys that T has.
 func strict[T any](t *testing.T, doc string) *T {
 	t.Helper()
 	v := new(T)
@@ -144,7 +144,7 @@ func strict[T any](t *testing.T, doc string) *T {
 	return v
 }
 
-// podMonitor has the fields of the Prometheus Operator's PodMonitor that the chart sets.
+// podMonitor has those fields of the Prometheus Operator's type PodMonitor that the chart sets.
 type podMonitor struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -167,7 +167,7 @@ type podMonitor struct {
 	} `json:"spec"`
 }
 
-// TestObjectsAreThoseOfKubernetes decodes the rendered files into the types of Kubernetes, and checks the properties that all pods must
+// TestObjectsAreThoseOfKubernetes decodes the rendered objects into Kubernetes' Go types, and checks properties that all pods must
 // have.
 func TestObjectsAreThoseOfKubernetes(t *testing.T) {
 	for name, want := range map[string]string{
@@ -216,7 +216,7 @@ func TestObjectsAreThoseOfKubernetes(t *testing.T) {
 	}
 }
 
-// checkPod checks that a pod has no rights that it does not need, and that everything that it mounts exists.
+// checkPod checks that a pod has only rights that it needs, and that everything that the pod mounts exists.
 func checkPod(t *testing.T, name string, pod core.PodSpec, claims []core.PersistentVolumeClaim) {
 	t.Helper()
 	p, c := pod.SecurityContext, pod.Containers[0]
@@ -245,7 +245,7 @@ func checkPod(t *testing.T, name string, pod core.PodSpec, claims []core.Persist
 	}
 }
 
-// checkProbes checks that a container has all three probes, each for one of its ports. TestChart of docs tries them on the command.
+// checkProbes checks that a container has all three probes, each for one of its ports. TestChart of package docs tries these probes.
 func checkProbes(t *testing.T, name string, c core.Container) {
 	t.Helper()
 	for path, probe := range map[string]*core.Probe{"/healthz": c.LivenessProbe, "/readyz": c.ReadinessProbe} {

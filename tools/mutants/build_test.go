@@ -18,14 +18,14 @@ import (
 	"testing"
 )
 
-// variable is the environment variable with the number of the mutant, from 1, for a run of a test binary. Without it nothing is mutated.
+// variable is the name of the environment variable that selects a mutant by its number, from 1. Without it, a test binary runs unchanged.
 const variable = "AMBLE_MUTANT"
 
-// root is the module's directory, relative to this package.
+// root is the root directory of the module, relative to this package.
 var root = filepath.Join("..", "..")
 
-// binaries are the test binaries that contain all mutants. Each mutated function has a copy for every mutant and begins with a choice among
-// them, so that one build per package is enough.
+// binaries are test binaries that contain all mutants. A mutated function has a copy for each of its mutants, and begins by calling the
+// selected copy, so that each package is built only once.
 type binaries struct{ politeness, ledger, crawler string }
 
 // build builds the binaries.
@@ -51,7 +51,7 @@ func compile(t *testing.T, overlay, pkg string) string {
 	return out
 }
 
-// overlay writes the files with mutants, which go gets by -overlay: no source file is changed.
+// overlay writes the mutated files, which the go command uses because of the flag -overlay. No source file is changed.
 func overlay(t *testing.T, ms []mutant) (list string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -90,7 +90,7 @@ func overlay(t *testing.T, ms []mutant) (list string) {
 	return list
 }
 
-// packages returns the names of the packages of the files, by directory.
+// packages returns the package names of the mutated files, by directory.
 func packages(by map[string]map[int]mutant) map[string]string {
 	pkgs := map[string]string{}
 	for file := range by {
@@ -105,7 +105,7 @@ type edit struct {
 	text string
 }
 
-// mutated returns the text of a file with a copy of a function for each mutant.
+// mutated returns the text of a file to which a copy of the function was added for each mutant.
 func mutated(t *testing.T, file string, ms map[int]mutant) string {
 	t.Helper()
 	src, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
@@ -141,7 +141,7 @@ func mutated(t *testing.T, file string, ms map[int]mutant) string {
 	return string(src)
 }
 
-// around returns the function of a file for which is is true, or nil.
+// around returns the function of a file for which is returns true, or nil.
 func around(f *ast.File, is func(*ast.FuncDecl) bool) *ast.FuncDecl {
 	for _, d := range f.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && is(fn) {
@@ -151,7 +151,7 @@ func around(f *ast.File, is func(*ast.FuncDecl) bool) *ast.FuncDecl {
 	return nil
 }
 
-// choice returns the statement with which f calls its copy.
+// choice returns the statement at the beginning of f that calls copy n if mutant n is selected.
 func choice(t *testing.T, f *ast.FuncDecl, name string, n int) string {
 	t.Helper()
 	var args []string
@@ -176,7 +176,7 @@ func choice(t *testing.T, f *ast.FuncDecl, name string, n int) string {
 	return fmt.Sprintf("\n\tif mutant == \"%d\" {\n\t\t%s\n\t\treturn\n\t}\n", n, call)
 }
 
-// TestMutantsAreSeparateFunctions checks the copies: each has the text of its mutant, and the file is valid Go.
+// TestMutantsAreSeparateFunctions checks that each copy has the text of its mutant, and that the mutated file is valid Go.
 func TestMutantsAreSeparateFunctions(t *testing.T) {
 	for i, m := range slices.Concat(all(), slices.Concat(elsewhere...)) {
 		text := mutated(t, m.file, map[int]mutant{i + 1: m})

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// elsewhere holds protections that do not concern politeness: for each mutant, a test of the packages must fail.
+// elsewhere lists mutants of protections that do not concern politeness. For each of them, a test of the table's packages must fail.
 var elsewhere = [][]mutant{revisits, schedules, mirrors, machines, audits, keeps, queues, services, estimates, texts, documents, renderingNodes, outputs, orders, scores, storedScores, uploads}
 
-// seenBy lists the tests that must detect the mutants of a table, by the directory of the table's first file.
+// seenBy lists the tests that must fail for the mutants of a table, by the directory of the first file in the table.
 var seenBy = map[string]string{
 	"job/watch":          "^Test(Watch|WatchDiscovers|KilledWatches|WatchToBeKilled|GoneAndBack|SignalsAreRecalled)$",
 	"job/recrawl":        "Schedule|Signals|Pages|History",
@@ -33,12 +33,12 @@ var seenBy = map[string]string{
 	"frontier/disk":           "^(TestParts|TestCopyWithoutURLs|TestCopyWithoutURLsRefusesRubbish|TestStoreConforms)$/^(F23|random)",
 }
 
-// renderingNodes keep a node from requesting the resources of pages more often than a crawl does.
+// renderingNodes let a cluster's node request the resources of pages no more often than a crawl on one machine does.
 var renderingNodes = []mutant{
 	{"each shard keeps what its pages load for itself", "cluster/work/node.go", "cfg.RenderStore, cfg.Limits.Resources = resources, maxResources", "_, cfg.Limits.Resources = resources, maxResources", 0, false, nil},
 }
 
-// estimates keep confidence intervals correct.
+// estimates ensure that confidence intervals are correct.
 var estimates = []mutant{
 	{"a page stands for itself alone", "job/estimate/sample.go", " / s.Probability }", " }", 0, false, nil},
 	{"pages without an answer stand for nothing", "job/estimate/sample.go", "float64(s.Drawn) / float64(s.answered) / ", "1 / ", 0, false, nil},
@@ -50,7 +50,7 @@ var estimates = []mutant{
 	{"text is a number", "job/estimate/sample.go", "		case int64, float64:", "		case string:\n		case int64, float64:", 0, false, nil},
 }
 
-// queues are protections of services that run jobs.
+// queues protect services that run several jobs.
 var queues = []mutant{
 	{"what was paused goes on after a restart", "jobs/jobs.go", "cmp.Or(e.asked, Queued)", "cmp.Or(Queued, e.asked)", 0, false, nil},
 	{"a directory is opened twice", "jobs/jobs.go", "err == nil && !mine", "err == nil && !mine && false", 0, false, nil},
@@ -66,7 +66,7 @@ var queues = []mutant{
 	{"runs of a schedule overlap", "jobs/schedules.go", "before != nil && !before.info.State.Ended()", "before != nil && !before.info.State.Ended() && false", 0, false, nil},
 }
 
-// services are protections of servers that run jobs for others.
+// services protect servers that run jobs for others.
 var services = []mutant{
 	{"a token without a secret of the file", "jobs/server/tokens.go", "subtle.ConstantTimeCompare(hash[:], c.hash[:]) == 1", "subtle.ConstantTimeCompare(hash[:], c.hash[:]) <= 1", 0, false, nil},
 	{"whoever reads may write", "jobs/server/server.go", "	if !c.may(scope) {", "	if !c.may(Read) {", 0, false, nil},
@@ -94,7 +94,7 @@ var services = []mutant{
 	{"other machines connect without encryption", "jobs/server/listen.go", "!proxied && !localweb.OnLoopback(ln.Addr())", "false", 0, false, nil},
 }
 
-// texts are protections for exported texts.
+// texts protect exported texts.
 var texts = []mutant{
 	{"a page whose site refuses the use has a row", "job/export/text/rows.go", "slices.Contains(c.o.Refuse, u.Use)", "slices.Contains(c.o.Refuse, u.Use) && false", 0, false, nil},
 	{"rows of one URL are in the order of the jobs", "job/export/text/rows.go", "c.created[p.job], v.WARC.File", "fmt.Sprint(p.job), v.WARC.File", 0, false, nil},
@@ -105,13 +105,13 @@ var texts = []mutant{
 	{"a page that the crawl is refused is read", "job/export/text/reader.go", "v.Outcome == crawler.Refused || ", "", 0, false, nil},
 }
 
-// documents are protections against malicious files.
+// documents protect against malicious files.
 var documents = []mutant{
 	{"a document takes any memory", "article/document/isolated.go", "q := request{Type: mediaType, Memory: r.MaxMemory}", "q := request{Type: mediaType}", 0, false, nil},
 	{"a document sees the environment", "article/document/isolated.go", "	cmd.Env = []string{", "	_ = []string{", 0, false, nil},
 }
 
-// outputs are protections of the files that a job writes.
+// outputs protect the files that a job writes.
 var outputs = []mutant{
 	{"texts are not committed", "job/text.go", "o.keep(k)", "o.closes(k)", 0, false, nil},
 	{"a commit does not store that a segment is closed", "job/segmented.go", "		now.Closed, grown, s.full = true, true, true", "		grown, s.full = true, true", 0, false, nil},
@@ -140,21 +140,21 @@ var orders = []mutant{
 	{"the queue of a job that does not run is not scored", "crawler/control.go", "	if c.cfg.Frontier != nil {", "	if c.cfg.Frontier != nil && len(c.runs) > 0 {", 0, false, nil},
 }
 
-// uploads ensure that a store has each row once.
+// uploads ensure that a store gets each row exactly once.
 var uploads = []mutant{
 	{"a file is stored before its commit", "sink/items/upload.go", " && x.last <= committed {", " {", 0, false, nil},
 	{"a file is stored twice", "sink/items/upload.go", "u.stored[name] != \"\" || round", "round", 0, false, nil},
 	{"what was not committed stays in the store", "sink/items/upload.go", "		if err := u.store.Delete(ctx, path.Join(u.prefix, name)); err != nil {", "		if err := ctx.Err(); err != nil {", 0, false, nil},
 }
 
-// scores ensure that each URL stays queued once while queues are scored again, in memory.
+// scores ensure that each URL stays in the queue exactly once when the scores of a queue in memory are computed again.
 var scores = []mutant{
 	{"what a raise has left comes back", "frontier/rescore.go", "		case m.raised(held{it, h}):\n", "		case m.raised(held{it, h}) && false:\n", 0, false, nil},
 	{"a score says nothing of the valid record", "frontier/rescore.go", "		m.ranks.set(v.hash, ", "		m.ranks.set(v.hash+1, ", 0, false, nil},
 	{"a queue is half scored when a function panics", "frontier/rescore.go", "		ranks = append(ranks, rank)\n", "		ranks = append(ranks, rank)\n		m.ranks.set(m.hashOf(held{it, h}), levelOf(it.priority, rank), false)\n", 0, false, nil},
 }
 
-// storedScores do the same on disk.
+// storedScores ensure the same for queues on disk.
 var storedScores = []mutant{
 	{"a URL is scored again in its new place", "frontier/disk/rescore.go", "			if e.number >= newest {\n", "			if e.number >= newest && false {\n", 0, false, nil},
 	{"what a raise has left is scored", "frontier/disk/rescore.go", " || st.isStale(e.place) {", " {", 0, false, nil},
@@ -164,7 +164,7 @@ var storedScores = []mutant{
 	{"a part keeps what was there before", "frontier/disk/part.go", "		if err := g.batch.DeleteRange([]byte{0}, []byte{0xff}, nil); err != nil {\n			return err\n		}\n", "", 0, false, nil},
 }
 
-// keeps are protections of stored jobs.
+// keeps protect jobs in a store.
 var keeps = []mutant{
 	{"a kept job that runs is removed", "cmd/amble/internal/kept/kept.go", "	if read(j.Dir).State == \"running\" {", "	if false {", 0, false, nil},
 	{"a kept job that began after it was listed is removed", "cmd/amble/internal/kept/kept.go", "	if read(j.Dir).State == \"running\" {", "	if j.State == \"running\" {", 0, false, nil},
@@ -172,9 +172,9 @@ var keeps = []mutant{
 	{"a name follows a link", "cmd/amble/internal/kept/kept.go", "	info, err := os.Lstat(path)\n", "	info, err := os.Stat(path)\n", 0, false, nil},
 }
 
-// revisits are protections of watches.
+// revisits protect watches.
 var revisits = []mutant{
-	// The budget.
+	// The budget of requests.
 	{"a host has no budget", "job/watch/budget.go", "&budget{most: most,", "&budget{most: 1 << 30,", 0, false, nil},
 	{"a request counts for half a day", "job/watch/budget.go", "now.Sub(s.ends[n]) >= day", "now.Sub(s.ends[n]) >= day/2", 0, false, nil},
 	{"requests of earlier processes do not count", "job/watch/budget.go", "			b.ended(host, at)\n		}\n		clear(open)", "			_, _ = at, host\n		}\n		clear(open)", 0, false, nil},
@@ -194,7 +194,7 @@ var revisits = []mutant{
 	{"a sitemap that is read again is a page", "job/watch/learn.go", "	if w.maps[w.profile.Key(u)] != nil {\n", "	if false {\n", 0, false, nil},
 }
 
-// schedules are protections of schedules.
+// schedules protect the schedules of jobs.
 var schedules = []mutant{
 	{"pages are due as fast as one asks", "job/recrawl/schedule.go", "	if now.Before(s.slot) {", "	if false {", 0, false, nil},
 	{"a page is visited twice at once", "job/recrawl/schedule.go", "	s.pages[first].out = true", "	s.pages[first].out = false", 0, false, nil},
@@ -206,7 +206,7 @@ var schedules = []mutant{
 	{"a history grows without end", "job/recrawl/history.go", "	if len(h.periods) == maxPeriods {", "	if false {", 0, false, nil},
 }
 
-// machines are protections of the files that processes share.
+// machines protect the files that several processes share.
 var machines = []mutant{
 	{"processes do not ask each other", "politeness/machine/machine.go", "	err := m.locked(func(now time.Time) error { return m.take(now, t) })", "	var err error", 0, false, nil},
 	{"the end of a request is told to nobody", "politeness/machine/machine.go", "	m.leaves(t, owed)\n	m.settle()\n", "", 0, false, nil},
@@ -223,7 +223,7 @@ var machines = []mutant{
 	{"others can write to the state directory", "politeness/machine/dir.go", "mode.Perm()&0o022 != 0", "mode.Perm()&0o022 == 0o7", 0, false, nil},
 }
 
-// audits are checks of several ledgers together, and of hours and rates.
+// audits protect the joint check of several ledgers, and the checks of hours and rates.
 var audits = []mutant{
 	{"a redirect's Retry-After is owed by one crawl alone", "politeness/audit/joint.go", "	j.redirected(r)\n", "", 0, false, nil},
 	{"a redirect's Retry-After is known before it is heard", "politeness/audit/joint.go", "		if !r.start.Allowed.After(l.known) {", "		if false {", 0, false, nil},
@@ -244,7 +244,7 @@ var audits = []mutant{
 	{"the rate is not checked", "politeness/audit/hours.go", "gap < due-Tolerance", "false", 0, false, nil},
 }
 
-// mirrors are protections of mirrors: of other people's files, and against files that lead outside.
+// mirrors protect other people's files from mirrors, and ensure that no file leads outside a mirror.
 var mirrors = []mutant{
 	{"hidden files", "job/export/mirror/names.go", "case i == 0 && r == '.':", "case i < 0:", 0, false, nil},
 	{"control characters in names", "job/export/mirror/names.go", "case r < ' ' || ", "case ", 0, false, nil},
@@ -275,8 +275,8 @@ var mirrors = []mutant{
 	{"a reference that ends its style", "job/export/mirror/rewrite.go", "cssEscaper.Replace(becomes)", "becomes", 0, false, nil},
 }
 
-// TestElsewhere expects tests of other packages to fail for each of their mutants. Without -mutants.all it only checks that the lines
-// exist.
+// TestElsewhere expects that for each of these mutants, a test in another package fails. Without the flag -mutants.all, it only checks that
+// the lines to change exist.
 func TestElsewhere(t *testing.T) {
 	for _, table := range elsewhere {
 		dir := path.Dir(table[0].file)

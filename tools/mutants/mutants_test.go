@@ -21,15 +21,15 @@ var (
 	longest = flag.Duration("mutants.timeout", 3*time.Minute, "how long one run of a simulation may take")
 )
 
-// The numbers of seeds that a simulation tries for a mutant if the seed in the table is outdated: seven times as many as the rarest mutant
-// takes on average (one crawl in 214, one caller of a Gate in 10,000), so that one search in a thousand fails by chance.
+// Limits for the number of seeds that a simulation tries for a mutant if the seed in the table no longer works. They are seven times the
+// average for the rarest mutant (one crawl in 214, one caller of a Gate in 10,000), so that one search in a thousand fails by chance.
 const (
 	crawlSeeds = 1500
 	gateSeeds  = 70_000
 	pageSeeds  = 300
 )
 
-// sims is a set of simulations.
+// sims represents a set of simulations.
 type sims uint8
 
 const (
@@ -40,16 +40,16 @@ const (
 	both  = crawl | gate
 )
 
-// TestMutants expects politeness' own tests to fail for each mutant, or those of crawler if it is in that package or in fetcher. For each
-// mutant that removes a protection, the simulations that the table names must fail, too. Mutants of rendering and of samples are tried with
-// the simulation only.
+// TestMutants expects that for each mutant, tests of politeness fail, or those of crawler if the mutant is in crawler or fetcher. If the
+// mutant removes a protection, the simulations that the table names must fail, too. Mutants of rendering and of samples are tried only with
+// their simulation.
 func TestMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and runs tests of other packages")
 	}
 	ms := all()
 	b := build(t, ms)
-	t.Run("all", func(t *testing.T) { // ends when all mutants have been tried, before the binaries are removed
+	t.Run("all", func(t *testing.T) { // ends after all mutants and before the binaries are removed
 		for i, m := range ms {
 			if !m.tried() {
 				continue
@@ -68,7 +68,7 @@ func (m mutant) tried() bool { return m.quick || *every || *asks }
 // run tries one mutant.
 func (b binaries) run(t *testing.T, n int, m mutant) {
 	t.Helper()
-	if m.sees == page { // does not concern politeness
+	if m.sees == page { // the mutant does not concern politeness
 		if seed, ok := b.simulate(t, n, page, m.seed[page]); !ok {
 			t.Errorf("the %v simulation does not notice: %s", page, m.name)
 		} else if *asks {
@@ -117,8 +117,8 @@ func (s sims) String() string {
 	return "gate"
 }
 
-// simulate reports whether a simulation fails, and for which seed. It tries the known seed first, and then others if the known one no
-// longer finds the mutant.
+// simulate reports whether a simulation fails for a mutant, and for which seed. It tries the known seed first. If this seed no longer finds
+// the mutant, it tries others.
 func (b binaries) simulate(t *testing.T, n int, s sims, known uint64) (seed uint64, failed bool) {
 	t.Helper()
 	bin, dir, run, one, seeds := b.politeness, "politeness", "-test.run=^TestGateSim$", "-sim.seed", gateSeeds
@@ -144,14 +144,14 @@ func (b binaries) simulate(t *testing.T, n int, s sims, known uint64) (seed uint
 
 var found = regexp.MustCompile(`FAIL: Test(?:Gate|Render)?Sim/seed=(\d+)`)
 
-// execute runs a test binary with a mutant, and reports whether its tests fail. A run that takes too long counts as passed.
+// execute runs a test binary with a mutant, and reports whether its tests fail. A run that takes too long counts as a run that passes.
 func execute(t *testing.T, n int, bin, dir string, args ...string) (failed bool, said string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), *longest)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, append(args, "-test.failfast")...)
 	cmd.Dir = filepath.Join(root, dir)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, n), "TEST_FULL=1") // some happen rarely
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, n), "TEST_FULL=1") // some failures are rare
 	begin := time.Now()
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s %v: %v, %v", dir, args, err, time.Since(begin).Round(10*time.Millisecond))

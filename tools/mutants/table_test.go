@@ -2,14 +2,14 @@ package mutants
 
 import "slices"
 
-// mutant is one textual change.
+// mutant represents one change of the source text.
 type mutant struct {
 	name     string
 	file     string // relative to the module's root
 	old, new string // old occurs exactly once, inside a function
-	sees     sims   // the simulations that must fail, if any
-	quick    bool   // is also tried without -mutants.all
-	seed     seeds  // seeds to try first
+	sees     sims   // the simulations that must fail
+	quick    bool   // the mutant is tried even without -mutants.all
+	seed     seeds  // seeds that are tried first
 }
 
 // seeds holds a seed for each simulation.
@@ -20,10 +20,10 @@ func all() []mutant {
 	return slices.Concat(protections, clocks, handovers, sharings, exactness, renderings, samples)
 }
 
-// protections prevent requests that must not be made, and keep what must be known afterwards (P1 to P12): without
-// any of them a simulation must fail.
+// protections prevent requests that must not be made, and keep what must be known later (P1 to P12). Without any one of them, a simulation
+// must fail.
 var protections = []mutant{
-	// Pauses and flights: P3 to P6.
+	// Pauses, and the number of requests in flight: P3 to P6.
 	{"a request is followed by no pause", "politeness/pace.go", "p.hold(end.Add(d), d, clause)", "p.hold(end, d, clause)", both, true, seeds{crawl: 1, gate: 1}},
 	{"a request in flight is no hindrance", "politeness/pace.go", "return p.holder == nil && !now", "return !now", both, false, seeds{crawl: 1, gate: 1}},
 	{"the address has no clock", "politeness/pacer.go", "c.addr != nil && !p.opensTo(now, c.addr, c.host)", "false", both, false, seeds{crawl: 2, gate: 1}},
@@ -191,8 +191,8 @@ var protections = []mutant{
 	{"what is reported after it was taken back has no line", "politeness/report.go", "		p.p.unrecorded = g.journal.end(now, p.p, Reply{Aborted: true}, answer{}) // a check of the ledger counts the pause from this line\n", "", gate, false, seeds{gate: 4}},
 }
 
-// clocks are protections against wall clocks that are set during a crawl or between two of its processes. Simulations cannot detect these
-// mutants: in virtual time there is one clock, and nobody sets it.
+// clocks protect against wall clocks that are set during a crawl, or between two of its processes. Simulations cannot find these mutants:
+// virtual time has a single clock, which nobody sets.
 var clocks = []mutant{
 	{"a Permit lives longer when the wall clock is set back", "politeness/permit.go", "now.Sub(p.allowed) > p.life || ", "", 0, true, nil},
 	{"a Permit lives longer while the machine is suspended", "politeness/permit.go", " || at(p.allowed).since(now) > p.life", "", 0, false, nil},
@@ -207,7 +207,7 @@ var clocks = []mutant{
 	{"the ledger does not say that its times go back", "politeness/journal.go", "Slot: p.slot, Behind: ledger.Duration(j.behind),", "Slot: p.slot,", 0, false, nil},
 }
 
-// handovers are protections of crawls on several machines; the simulations run on one.
+// handovers protect crawls on several machines. The simulations run on a single machine.
 var handovers = []mutant{
 	{"what has lost its hosts requests them", "politeness/report.go", "	if err := g.cfg.fenced(); err != nil {\n		return err\n	}\n", "", 0, false, nil},
 	{"what a request changes is not among the changes", "politeness/report.go", "	g.touch(p)\n	p.clocks.host.learn(", "	p.clocks.host.learn(", 0, false, nil},
@@ -224,7 +224,7 @@ var handovers = []mutant{
 	{"what is taken over opens at once", "politeness/takeover.go", "	g.pacer.opening = now.Add(g.cfg.usualDelay())\n", "", 0, false, nil},
 }
 
-// sharings are protections of hosts that several crawls request; the simulations run one crawl.
+// sharings protect hosts that several crawls request. The simulations run a single crawl.
 var sharings = []mutant{
 	{"crawls that share a host request it at once", "politeness/internal/sharedclock/clock.go", "	if c.Turns > 0 {\n		if c.Holder", "	if false {\n		if c.Holder", 0, false, nil},
 	{"a crawl obeys no pause of another", "politeness/internal/sharedclock/clock.go", "	if c.Waits || c.Owner.Gate != p.Gate {", "	if false {", 0, false, nil},
@@ -253,42 +253,42 @@ var sharings = []mutant{
 	{"a turn without a permit is not given back", "politeness/admit.go", "		g.cfg.Shared.Done(&p.turn, Owed{})\n	}\n	return a, err\n", "	}\n	return a, err\n", 0, false, nil},
 }
 
-// exactness covers the other properties of a Gate: without them a crawl is slower, more cautious or asks the Gate needlessly, but makes no
-// forbidden request. Only politeness' own tests detect these mutants.
+// exactness ensures other properties of a Gate. A crawl without them makes no forbidden request, but is slower, more cautious, or asks the
+// Gate more often than necessary. Only politeness' own tests find these mutants.
 var exactness = []mutant{
-	// Hosts that failed once get requests ever more rarely.
+	// Consequence: hosts that failed once get requests more and more rarely.
 	{"back-off does not shrink", "politeness/health.go", "h.backoff /= 2", "h.backoff /= 1", 0, false, nil},
-	// A page that fails at each attempt costs its site the others.
+	// Consequence: if one page fails at each attempt, the other pages of its site are not crawled.
 	{"a page that fails again and again ends its host", "politeness/health.go", "	return noFault\n}", "	return pageFault\n}", 0, false, nil},
 	{"a page that fails is the host's failure", "politeness/health.go", "		return pageFault", "		return wholeFault", 0, false, nil},
 	{"a replay takes later attempts for first ones", "politeness/replay.go", "Addr: addr, Attempt: e.Attempt}", "Addr: addr}", 0, false, nil},
 	{"a snapshot takes later attempts for first ones", "politeness/snapshot.go", "w.uint(uint64(p.attempt))", "w.uint(0)", 0, false, nil},
-	// Hosts are given up for requests that the crawler aborted.
+	// Consequence: hosts are given up because the crawler has aborted requests to them.
 	{"aborted requests count as failures", "politeness/health.go", "case r.Aborted, !begun", "case !begun", 0, false, nil},
-	// A caller that waits until then is refused, and has to wait again.
+	// Consequence: a caller that waits until the given time is refused, and has to wait again.
 	{"a wait that is over before it begins", "politeness/errors.go", "Until: cs[0].Until, Clauses", "Until: cs[0].Until.Add(-time.Hour), Clauses", 0, false, nil},
-	// Some hosts of an address starve.
+	// Consequence: some hosts at a crowded address are never served.
 	{"whoever comes is served, whatever the turn", "politeness/shared.go", "return !now.Before(p.turn(now, min(p.place(h), strangers)))", "return true", 0, false, nil},
 	{"a turn that is not taken never passes", "politeness/shared.go", "time.Duration(place) * grace)", "time.Duration(place) * time.Hour)", 0, false, nil},
 	{"hosts come after their turn", "politeness/shared.go", "time.Duration(place-1) * pause", "time.Duration(place+9) * pause", 0, false, nil},
-	// Hosts of a crowded address are given up for the time that others take.
+	// Consequence: hosts at a crowded address are given up because other hosts take long.
 	{"waiting for the turn is a failure of robots.txt", "politeness/origin.go", "out.retryAt != 0 && late > 0", "false", 0, false, nil},
 	{"few failures in a long time end a host", "politeness/health.go", " && int(h.failures)/int(wholeFault) >= minSilent", "", 0, false, nil},
-	// An attempt is counted twice, but only in the ledger.
+	// Consequence: one attempt is counted twice, but only in the ledger.
 	{"of two failed look-ups for one robots.txt both are noted", "politeness/report.go", "	g.naming.Lock()\n	defer g.naming.Unlock()\n", "", 0, false, nil},
-	// Nothing is requested until robots.txt has been fetched again.
+	// Consequence: no page is requested until robots.txt has been fetched again.
 	{"an old copy does not serve", "politeness/origin.go", "return min(o.retryAt(), o.fetched.add(maxStale))", "return o.expires", 0, false, nil},
-	// As above: without the copy nothing is requested.
+	// Consequence: as above, no page is requested, because there is no copy.
 	{"a copy in use is evicted", "politeness/evict.go", "o.rules == nil || o.failures() > 0:", "o.rules == nil:", 0, false, nil},
 	{"files that are packed count as if they were parsed", "politeness/answer.go", "	case s.rules == nil:\n", "	case false:\n", 0, false, nil},
 	{"files that were parsed again are never packed", "politeness/evict.go", "	g.rules.bound()\n", "", 0, false, nil},
-	// The URLs of a host that was given up wait as long as it asked, and are then refused.
+	// Otherwise, the URLs of a host that was given up wait as long as the host has asked for, and are refused only then.
 	{"a host that was given up keeps its URLs waiting", "politeness/report.go", "	if p.wantedHost.givenUp != nil {", "	if false {", 0, false, nil},
-	// With little memory, robots.txt files are requested again before each page.
+	// Consequence: with little memory, robots.txt is requested again before each page.
 	{"rules of who still waits are dropped", "politeness/rules.go", "	group := o.group()\n	if group == nil {", "	group := o.group()\n	o.use = usedLately\n	if group == nil {", 0, false, nil},
 }
 
-// renderings ensure that a kill does not lose the answers for rendered pages: without any of them the simulation of rendered crawls must
+// renderings ensure that a kill loses no response for a rendered page. Without any one of them, the simulation of rendered crawls must
 // fail.
 var renderings = []mutant{
 	{"a page is kept when its first round has ended", "crawler/render.go", "	a.saveRendering(ctx, x, nil)", "", page, true, seeds{page: 2}},
@@ -299,8 +299,8 @@ var renderings = []mutant{
 	{"a page that waits is requested again", "crawler/renderstore.go", "		s.keep(x.page.URL, x)", "		_ = x", page, false, seeds{page: 1}},
 }
 
-// samples ensure that lists and seed determine the sample of a crawl, wherever the crawl is killed. The tests of samples in package crawler
-// detect these mutants.
+// samples ensure that the lists and the seed determine the sample of a crawl, at whatever time the crawl is killed. The tests of samples in
+// package crawler find these mutants.
 var samples = []mutant{
 	{"a kill forgets what was listed", "crawler/checkpoint.go", "	maps.Copy(values, samples)\n", "	_ = samples\n", lots, true, nil},
 	{"a sample is drawn before that is certain", "crawler/sample.go", "err = r.checkpoint.store.Commit(ctx, nil, frontier.Checkpoint{Values: values})", "_ = values", lots, false, nil},

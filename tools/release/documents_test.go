@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDocuments checks that every link in an archive's documents leads to a file of the archive, or to a web site.
+// TestDocuments checks that every link in the documents of a release archive leads to a file of the archive or to a web site.
 func TestDocuments(t *testing.T) {
 	files, err := documents(root)
 	if err != nil {
@@ -30,7 +30,7 @@ func TestDocuments(t *testing.T) {
 		}
 		for _, m := range link.FindAllStringSubmatch(string(f.data), -1) {
 			if m[1] == "" {
-				continue // code
+				continue // links in code do not count
 			}
 			switch to := m[1]; {
 			case strings.HasPrefix(to, source+"/tree/v"), strings.HasPrefix(to, source+"/blob/v"):

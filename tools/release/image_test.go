@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestImage builds the image of the Dockerfile and runs crawls in its containers, as docs/deploy.md says: as a user without privileges, on
-// a volume, with no other writable place. Then it starts the services of the compose files.
+// TestImage builds the image of the Dockerfile and crawls in its containers, as docs/deploy.md describes: as a user without privileges,
+// with a volume as the only writable place. It then starts the services of the compose files.
 func TestImage(t *testing.T) {
 	if !*build {
 		t.Skip("-release.build is not given")
@@ -43,8 +43,8 @@ func TestImage(t *testing.T) {
 	t.Run("three workers", func(t *testing.T) { threeWorkers(t, composed(t, name, "cluster.yaml")) })
 }
 
-// oneMachine crawls with a compose file of the services amble, prometheus and grafana. It leaves out the last two if their images cannot be
-// pulled.
+// oneMachine crawls with the compose file that has the services amble, prometheus and grafana. If the images of the last two cannot be
+// pulled, it leaves these services out.
 func oneMachine(t *testing.T, p *project) {
 	var others []string
 	for _, service := range []string{"prometheus", "grafana"} {
@@ -65,8 +65,8 @@ func oneMachine(t *testing.T, p *project) {
 	}
 }
 
-// threeWorkers has three nodes work on a job, with three servers, and collects the results. The nodes start while the servers are stopped,
-// and wait for them: otherwise they would make requests before their shops are open, which would cause long pauses.
+// threeWorkers lets three nodes work on a job with three servers, and collects the results. The nodes start while the servers are stopped,
+// and wait. Otherwise they would make requests before their shops are open, and failed requests cause long pauses.
 func threeWorkers(t *testing.T, p *project) {
 	nodes := []string{"node1", "node2", "node3"}
 	p.compose("up", "-d", "s1", "s2", "s3")
@@ -82,20 +82,20 @@ func threeWorkers(t *testing.T, p *project) {
 	p.compose("run", "--rm", "node1", "verify", "shops")
 }
 
-// project is a compose file in a copy of the folder deploy, with an existing image.
+// project represents a compose file in a copy of the folder deploy, with an image that exists already.
 type project struct {
 	t                 *testing.T
 	image, name, file string
 }
 
-// composed prepares a project that crawls the bookshop of the demo on loopback. The test is skipped if docker has no compose.
+// composed prepares a project that crawls the demo's bookshop on loopback. The test is skipped if docker has no compose command.
 func composed(t *testing.T, image, file string) *project {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), "docker", "compose", "version").CombinedOutput(); err != nil {
 		t.Skipf("docker has no compose here: %v\n%s", err, out)
 	}
 	dir := t.TempDir()
-	for _, folder := range []string{"deploy", filepath.Join("docs", "live")} { // mounted by the services
+	for _, folder := range []string{"deploy", filepath.Join("docs", "live")} { // the services mount these folders
 		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(root, folder))); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func composed(t *testing.T, image, file string) *project {
 			t.Fatal(err)
 		}
 	}
-	secret := filepath.Join(dir, "deploy", "cluster-token") // readable only by the containers' user
+	secret := filepath.Join(dir, "deploy", "cluster-token") // only the user of the containers may read this file
 	if err := errors.Join(os.WriteFile(secret, []byte(strings.Repeat("a1", 20)), 0o600), os.Chown(secret, 65532, 65532)); err != nil && file == "cluster.yaml" {
 		t.Skip("only root can make the token: ", err)
 	}
@@ -152,7 +152,7 @@ func (p *project) shop(service string) {
 	docker(p.t, "run", "-d", "--name", name, "--network", "container:"+p.name+"-"+service+"-1", p.image, "demo", "--serve")
 }
 
-// wait waits until the containers of services have ended, and checks that all exit codes are 0.
+// wait waits until the containers of these services have ended, and checks that each exit code is 0.
 func (p *project) wait(services ...string) {
 	p.t.Helper()
 	for _, s := range services {

@@ -18,7 +18,7 @@ func sumsOfAll() map[string]string {
 	return sums
 }
 
-// TestRecipesNameEachArchive checks that the recipe for each system names its archive with the checksum.
+// TestRecipesNameEachArchive checks that each package manager's recipe names the archive for each of its systems, with the checksum.
 func TestRecipesNameEachArchive(t *testing.T) {
 	sums := sumsOfAll()
 	rb, err := formula(sums)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestPackagesAreTheSame builds packages and an image from the same files twice, in two folders, and compares them.
+// TestPackagesAreTheSame builds packages and an image from the same files twice, in different folders, and checks that they are equal.
 func TestPackagesAreTheSame(t *testing.T) {
 	files := []file{
 		{"amble", []byte("program"), 0o755}, {"completions/_amble", []byte("zsh"), 0o644}, {"LICENSE", []byte("text"), 0o644},
@@ -39,7 +39,7 @@ func TestPackagesAreTheSame(t *testing.T) {
 	}
 }
 
-// TestRootCertificates checks that the image trusts certificate authorities, by reading the file as Go does.
+// TestRootCertificates checks that programs in the image trust certificate authorities, by reading the file as Go does.
 func TestRootCertificates(t *testing.T) {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(rootCertificates()) {

@@ -21,11 +21,11 @@ import (
 // build makes TestSameBytesTwice and TestInstalled build the command, which takes minutes.
 var build = flag.Bool("release.build", false, "build the command twice, once with an empty cache, and run it with nothing but its own files")
 
-// root is the module's folder.
+// root is the root folder of the module.
 const root = "../.."
 
-// TestLicences checks that the licence of every module linked into the packages, the command and the examples allows use and
-// redistribution, on each system.
+// TestLicences checks, for each system, that the licences of all modules linked into the packages, the command and the examples allow use
+// and redistribution.
 func TestLicences(t *testing.T) {
 	allowed := []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT", "MPL-2.0", "Unlicense"}
 	seen := map[string]bool{}
@@ -71,7 +71,7 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// TestArchivesAreTheSame builds archives of the same files twice, in another order and at another time, and compares them.
+// TestArchivesAreTheSame makes archives of the same files twice, in another order and at another time, and checks that they are equal.
 func TestArchivesAreTheSame(t *testing.T) {
 	files := []file{{"b", []byte("two"), 0o644}, {"amble", []byte("program"), 0o755}, {"d/c", nil, 0o644}}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -125,7 +125,7 @@ func listed(t *testing.T, b []byte) string {
 	}
 }
 
-// TestSameBytesTwice builds the command here and in another directory with an empty cache, and compares both.
+// TestSameBytesTwice builds the command here, and in another directory with an empty cache, and checks that the binaries are equal.
 func TestSameBytesTwice(t *testing.T) {
 	if !*build {
 		t.Skip("-release.build is not given")
@@ -154,7 +154,7 @@ func TestSameBytesTwice(t *testing.T) {
 	}
 }
 
-// copySource copies the files of the module that git tracks, and new ones.
+// copySource copies the module's files that git tracks, and files that are new.
 func copySource(t *testing.T, to string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -165,7 +165,7 @@ func copySource(t *testing.T, to string) {
 	}
 	for name := range strings.SplitSeq(strings.Trim(string(b), "\x00"), "\x00") {
 		data, err := os.ReadFile(filepath.Join(root, name))
-		if errors.Is(err, os.ErrNotExist) { // removed but not yet committed
+		if errors.Is(err, os.ErrNotExist) { // the removal is not yet committed
 			continue
 		}
 		path := filepath.Join(to, name)

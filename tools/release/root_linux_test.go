@@ -21,8 +21,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// TestInstalled installs the packages and unpacks the image, each below an otherwise empty root, and runs the command there as a user
-// without privileges. The packages are then removed, and must leave no files.
+// TestInstalled installs each package, and unpacks the image, below a root that is otherwise empty, and runs the command there as a user
+// without privileges. A package that is then removed must leave no files.
 func TestInstalled(t *testing.T) {
 	if !*build {
 		t.Skip("-release.build is not given")
@@ -66,7 +66,7 @@ func TestInstalled(t *testing.T) {
 	})
 }
 
-// bareRoot returns an empty folder with these subfolders, which every user may write to and whose parents all users may enter.
+// bareRoot returns an empty folder with the given subfolders. Every user may write to the subfolders, and may enter their parent folders.
 func bareRoot(t *testing.T, dirs ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func bareRoot(t *testing.T, dirs ...string) string {
 	return dir
 }
 
-// program runs a program of the system, or skips the test if it is not installed.
+// program runs a program of this system, or skips the test if it is not installed.
 func program(t *testing.T, name string, args ...string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
@@ -94,7 +94,7 @@ func program(t *testing.T, name string, args ...string) {
 	}
 }
 
-// removed checks that a root has no files of the package.
+// removed checks that no files of the package are left below a root.
 func removed(t *testing.T, bare string) {
 	t.Helper()
 	err := filepath.WalkDir(bare, func(p string, d fs.DirEntry, err error) error {
@@ -108,7 +108,7 @@ func removed(t *testing.T, bare string) {
 	}
 }
 
-// unpackImage unpacks the layer of an image with the owners of its files, if this user may set them, and checks that the image runs with
+// unpackImage unpacks the layer of an image, with the owners of its files if this user may set owners. It checks that the image runs with
 // the settings of the Dockerfile.
 func unpackImage(t *testing.T, path, to string) {
 	t.Helper()
@@ -156,7 +156,7 @@ func unpackImage(t *testing.T, path, to string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := filepath.Join(to, filepath.FromSlash(h.Name)) // the image was built by this test
+		p := filepath.Join(to, filepath.FromSlash(h.Name)) // safe, because this test has built the image
 		if h.Typeflag == tar.TypeDir {
 			err = os.MkdirAll(p, 0o755)
 		} else {
@@ -166,7 +166,7 @@ func unpackImage(t *testing.T, path, to string) {
 		}
 		if err == nil && h.Uid != 0 {
 			if err = os.Chown(p, h.Uid, h.Gid); errors.Is(err, syscall.EPERM) {
-				err = os.Chmod(p, 0o777) // another user runs the command inside
+				err = os.Chmod(p, 0o777) // because another user runs the command inside
 			}
 		}
 		if err != nil {
@@ -175,13 +175,13 @@ func unpackImage(t *testing.T, path, to string) {
 	}
 }
 
-// inside runs the command below a root, as a user without privileges.
+// inside runs the command below a root as a user without privileges.
 func inside(t *testing.T, bare string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Dir, cmd.Env = "/crawls", imageConfig.Env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: bare, Credential: &syscall.Credential{Uid: user, Gid: user}}
-	if os.Getuid() != 0 { // in a namespace in which this user has the rights that chroot needs
+	if os.Getuid() != 0 { // use a namespace in which this user may call chroot
 		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 65532, HostID: os.Getuid(), Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 65532, HostID: os.Getgid(), Size: 1}}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// seenAt returns requests at these milliseconds after a start.
+// seenAt returns requests that a server saw at these times, in milliseconds after a start.
 func seenAt(at ...any) (seen []request) {
 	for i := 0; i < len(at); i += 3 {
 		t := time.UnixMilli(1_000_000 + int64(at[i].(int)))

@@ -21,7 +21,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/text"
 )
 
-// crawled makes a job of eight pages, two of which make statements about their use.
+// crawled makes a job of eight pages. Two of the pages state how they may be used.
 func crawled(t *testing.T) *job.Reader {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "birds|job")
@@ -58,7 +58,7 @@ func crawled(t *testing.T) *job.Reader {
 	return r
 }
 
-// made exports jobs with three rows in each part.
+// made exports jobs to a corpus with three rows in each part.
 func made(t *testing.T, refuse []string, jobs ...*job.Reader) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "corpus")
@@ -70,7 +70,7 @@ func made(t *testing.T, refuse []string, jobs ...*job.Reader) (dir string) {
 	return dir
 }
 
-// rowsOf returns the rows of the JSON lines, part by part.
+// rowsOf returns the rows of the corpus, part by part, and the raw JSON lines.
 func rowsOf(t *testing.T, dir string) (parts [][]text.Row, lines []byte) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "part-*.jsonl.zst"))

@@ -2,7 +2,7 @@ package corpus
 
 import "testing"
 
-// If the sites of a corpus state neither uses nor licences, its documentation claims none.
+// If no site of a corpus states permitted uses or licences, the documentation of the corpus mentions none.
 func TestNothingStatedIsLeftOut(t *testing.T) {
 	d := (&corpus{}).described()
 	for _, key := range []string{"license", "usageInfo"} {

@@ -37,7 +37,7 @@ func mirrored(t *testing.T, dir string) (string, *export.Result) {
 	return path, res
 }
 
-// files returns the paths of all files, with slashes.
+// files returns the paths of all files below a directory, with slashes.
 func files(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -90,7 +90,7 @@ func visited(t *testing.T, dir, first string) map[string]int {
 	return all
 }
 
-// Every page and resource is a file, and a crawl of these files on a file server finds all of them and nothing else.
+// Every page and resource of a crawl is a file of the mirror. A crawl of these files on a file server finds all of them, and nothing else.
 func TestMirror(t *testing.T) {
 	dir := exporttest.Job(t, true)
 	out, res := mirrored(t, dir)
@@ -133,7 +133,7 @@ func TestMirror(t *testing.T) {
 	}
 }
 
-// hostilePaths are paths of pages with harmful file names, or names that some systems do not allow.
+// hostilePaths are paths of pages whose file names would be harmful, or are not allowed on some systems.
 var hostilePaths = []string{
 	"/..%2f..%2fetc%2fpasswd", "/%2e%2e%5c%2e%2e%5cwindows", "/a/..%00/b", "/CON", "/aux.txt", "/com1/nul.html", "/trail./x.", "/space%20/y%20",
 	"/.htaccess", "/.git/config", "/Case", "/case", "/CASE/", "/case/page", "/file.html", "/file.html/below", "/x.php", "/colon:name", "/q?a=../../b", "/q?a=../../B", "/q?a=%2F..%2F",
@@ -147,7 +147,7 @@ func utf16le(s string) (b []byte) {
 	return b
 }
 
-// Whatever their names, all pages become files below the directory of their host, and a file server serves them.
+// Whatever their names, all pages become files below the directory of their host, and a file server can serve them.
 func TestHostileNames(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

@@ -64,7 +64,7 @@ func TestPathOf(t *testing.T) {
 	}
 }
 
-// A name is taken if any system considers it equal to an existing one, and a file cannot also be a directory.
+// A name is taken if any system considers it equal to the name of an existing file. A file cannot also be a directory.
 func TestTake(t *testing.T) {
 	m := &mirror{taken: map[uint64]bool{}, seed: maphash.MakeSeed()}
 	for _, c := range []struct {
@@ -81,7 +81,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// Whatever the names, no file is written outside the mirror, over another file, or through a link.
+// Whatever the names, the export writes no file outside the mirror, over an existing file, or through a link.
 func TestPut(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	root, err := os.OpenRoot(dir)
@@ -115,7 +115,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// Circular redirects and chains that are too long have no result.
+// A chain of redirects has no result if it is circular or too long.
 func TestFind(t *testing.T) {
 	a, b, c := parsed(t, "http://a.example/a"), parsed(t, "http://a.example/b"), parsed(t, "http://a.example/c")
 	m := &mirror{key: weburl.URL.Key, files: map[weburl.Key]file{c.Key(): {at: 7}}, moved: map[weburl.Key]weburl.Key{a.Key(): b.Key(), b.Key(): a.Key()}}

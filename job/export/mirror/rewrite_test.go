@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/weburl/charset"
 )
 
-// rewritten rewrites the references of a page at http://a.example/dir/page; the mirror has /here and /dir/pic.png.
+// rewritten rewrites the references of a page at http://a.example/dir/page, in a mirror that has /here and /dir/pic.png.
 func rewritten(in, name string) string {
 	u, _ := weburl.Parse("http://a.example/dir/page")
 	p := &fetcher.Page{Body: []byte(in), Charset: name}
@@ -66,7 +66,7 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// Text in a legacy charset keeps its bytes, and characters in a query are encoded as browsers encode them.
+// Text in a legacy charset keeps its bytes. Characters in the query of a reference are encoded as browsers encode them.
 func TestCharset(t *testing.T) {
 	in := "<title>caf\xe9</title><a href='?q=\xe9' title='\xe9'>"
 	if got, want := rewritten(in, "windows-1252"), "<title>caf\xe9</title><a href='http://a.example/dir/page?q=%E9' title='\xe9'>"; got != want {
@@ -74,8 +74,8 @@ func TestCharset(t *testing.T) {
 	}
 }
 
-// FuzzRewrite checks that pages without references into the mirror keep all their bytes, that attributes match the tokenizer's, and that
-// no replacement can end an attribute.
+// FuzzRewrite checks that pages without references to pages of the mirror keep all their bytes, that the attributes that are found equal
+// those of the tokenizer, and that no replacement can end an attribute.
 func FuzzRewrite(f *testing.F) {
 	for _, s := range []string{`<a href=/x>`, `<a href="x"b='y'/ c>`, `<style>a{b:url(x)}`, `<img srcset="a 1x,b">`, `<a ==x>`, `<a "=x'>`, "<a\x00b=c\x00>", `<p style='x:url(a)'>`} {
 		f.Add([]byte(s))

@@ -58,7 +58,7 @@ func updated(t *testing.T, ctx context.Context, dir string, from ...string) (*Up
 	return Update(ctx, dir, jobs, []weburl.URL{parsed(t, "http://site.example/")})
 }
 
-// setBack gives every file the same old time and returns it.
+// setBack sets the times of all files back to the same old time, and returns that time.
 func setBack(t *testing.T, dir string) time.Time {
 	t.Helper()
 	then := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
@@ -70,8 +70,8 @@ func setBack(t *testing.T, dir string) time.Time {
 	return then
 }
 
-// In the second crawl one page has changed, one is new, one is gone, one has moved, and the rest is known to be unchanged. Only files that
-// differ are written.
+// In the second crawl, one page has changed, one is new, one is gone, one has moved, and the rest have not changed. Update writes only
+// files that differ.
 func TestUpdateWritesOnlyDifferingFiles(t *testing.T) {
 	tmp := t.TempDir()
 	one, two, copied := filepath.Join(tmp, "1"), filepath.Join(tmp, "2"), filepath.Join(tmp, "copy")
@@ -133,7 +133,7 @@ func TestUpdateWritesOnlyDifferingFiles(t *testing.T) {
 	}
 }
 
-// An Update that was stopped at any point is completed by the next one, with the same result.
+// If an Update was stopped at any point, the next Update completes the mirror with the same result.
 func TestUpdateAfterOneThatWasStopped(t *testing.T) {
 	tmp := t.TempDir()
 	from, want, copied := filepath.Join(tmp, "1"), filepath.Join(tmp, "want"), filepath.Join(tmp, "copy")
@@ -161,7 +161,7 @@ func TestUpdateAfterOneThatWasStopped(t *testing.T) {
 	}
 }
 
-// Files that no Update wrote are neither overwritten nor removed, and the list of files cannot name files outside the mirror.
+// Update neither overwrites nor removes files that it has not written. The stored list of files cannot name files outside the mirror.
 func TestUpdateLeavesOtherFiles(t *testing.T) {
 	tmp := t.TempDir()
 	from, copied := filepath.Join(tmp, "1"), filepath.Join(tmp, "copy")
@@ -198,8 +198,8 @@ func TestUpdateLeavesOtherFiles(t *testing.T) {
 	}
 }
 
-// URLs that try to leave the mirror, and names that some system forbids or confuses with others, become files below it with distinct names
-// on every system.
+// URLs that try to leave the mirror, and names that some system forbids or confuses with others, become files below the mirror, with names
+// that are distinct on every system.
 func TestUpdateNamesAreValidEverywhere(t *testing.T) {
 	tmp := t.TempDir()
 	from, copied := filepath.Join(tmp, "1"), filepath.Join(tmp, "copy")

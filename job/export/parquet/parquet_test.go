@@ -32,7 +32,7 @@ func files(t *testing.T, dir string) string {
 	return path
 }
 
-// The files have the columns in the documented order, and visits are sorted.
+// The files have the columns in the documented order, and the visits are sorted.
 func TestFiles(t *testing.T) {
 	dir := exporttest.Job(t, true)
 	out := files(t, dir)
@@ -73,7 +73,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// DuckDB reads the same values as the visits, with times as its type for times.
+// DuckDB reads the same values as those of the visits, and reads times as its timestamp type.
 func TestDuckDB(t *testing.T) {
 	dir := exporttest.Job(t, true)
 	out := files(t, dir)
@@ -160,7 +160,7 @@ func TestDocumentedQueries(t *testing.T) {
 	}
 }
 
-// A second, independent reader gets the same result.
+// A second reader, independent of DuckDB, reads the same values.
 func TestHyparquet(t *testing.T) {
 	dir := exporttest.Job(t, false)
 	out := files(t, dir)

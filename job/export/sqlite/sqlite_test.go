@@ -78,7 +78,7 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
-// SQLite's own program reads the database.
+// The sqlite3 program reads the database.
 func TestProgramOfOthers(t *testing.T) {
 	program, err := exec.LookPath("sqlite3")
 	if err != nil {

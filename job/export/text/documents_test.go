@@ -13,7 +13,7 @@ import (
 	"github.com/amble-crawler/amble/job/export/text"
 )
 
-// notes reads documents of a plain-text type.
+// notes represents a reader for documents of a plain-text media type.
 type notes struct{}
 
 func (notes) Reads(mediaType string) bool { return mediaType == "application/notes" }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// edit changes part of the words of a text, in one place or spread over it.
+// edit represents a change of part of the words of a text, in one place or spread over the text.
 type edit struct {
 	name  string
 	share float64
@@ -49,7 +49,7 @@ func articles(rng *rand.Rand, n int) (all [][]string) {
 	return all
 }
 
-// near finds the groups of texts.
+// near returns the groups of near-duplicates among the texts.
 func near(t *testing.T, texts []string) []int32 {
 	t.Helper()
 	dir := t.TempDir()
@@ -71,7 +71,7 @@ func near(t *testing.T, texts []string) []int32 {
 	return first
 }
 
-// The table in docs/text.md shows what this test measures.
+// The table in docs/text.md shows the figures that this test measures.
 func TestNearDuplicatesByEdit(t *testing.T) {
 	least := map[string]float64{"same": 1, "1 % replaced": 1, "2 % replaced": 0.99, "5 % replaced": 0.6, "10 % cut": 1, "20 % cut": 0.99, "20 % added": 0.99, "30 % added": 0.98}
 	most := map[string]float64{"20 % replaced": 0, "half replaced by another text": 0}

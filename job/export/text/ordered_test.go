@@ -32,7 +32,7 @@ func TestWorkersShareWorkAndKeepOrder(t *testing.T) {
 		for b, err := range inOrder(3, numbers(60, nil), func(a int) (int, error) {
 			most.Store(max(most.Load(), busy.Add(1)))
 			ahead.Add(1)
-			time.Sleep(time.Duration(1+a%3) * time.Second) // later numbers are ready first
+			time.Sleep(time.Duration(1+a%3) * time.Second) // later numbers may be ready first
 			busy.Add(-1)
 			return a * a, nil
 		}) {
@@ -57,14 +57,14 @@ func TestWorkersEndWithAnErrorAndWithTheReader(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   iter.Seq2[int, error]
 		work func(int) (int, error)
-		stop int // results after which the consumer stops
+		stop int // number of results after which the consumer stops
 		want error
 	}{
 		"input":  {numbers(5, bad), same, 100, bad},
 		"work":   {numbers(100, nil), func(a int) (int, error) { return a, map[bool]error{true: bad}[a == 5] }, 100, bad},
 		"reader": {numbers(100, nil), same, 5, nil},
 	} {
-		synctest.Test(t, func(t *testing.T) { // fails if a goroutine remains
+		synctest.Test(t, func(t *testing.T) { // the bubble fails if a goroutine remains
 			n := 0
 			var last error
 			for b, err := range inOrder(2, c.in, c.work) {

@@ -14,8 +14,8 @@ import (
 	"github.com/amble-crawler/amble/job/export/text"
 )
 
-// Texts that are written during the crawl equal those of the export, except for what needs the whole crawl. A page that the crawl refuses
-// has no text.
+// Texts that are written during the crawl equal those of the export, except for fields that need the whole crawl. A page that was refused
+// after its request has no text.
 func TestTextsWhileCrawlingAreThoseOfTheExport(t *testing.T) {
 	dir := crawled(t, func(site *crawltest.Site) {
 		birds(site)

@@ -33,7 +33,7 @@ const herons = `<html lang=en><title>Herons</title><meta name=author content="Ad
 <p>Three pairs of grey herons have been seen at the lake this week, for the first time since the winter of 2011, said the bird society.</p>
 <p>The birds had left after the reeds were cut, and the society had asked the town, year after year, to let them grow <b>again</b>.</p></article>`
 
-// crawled crawls a site with an archive, configured by change, and returns the job's directory.
+// crawled crawls the site that set makes, with an archive and the configuration as changed by change. It returns the job's directory.
 func crawled(t *testing.T, set func(site *crawltest.Site), change ...func(*job.Config)) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "job")
@@ -59,7 +59,7 @@ func crawled(t *testing.T, set func(site *crawltest.Site), change ...func(*job.C
 	return dir
 }
 
-// exported returns the bytes of an export of jobs, and its notes.
+// exported exports jobs, and returns the bytes and notes of the export.
 func exported(t *testing.T, kind export.Kind, dirs ...string) (raw []byte, notes []string) {
 	t.Helper()
 	var jobs []*job.Reader
@@ -143,11 +143,11 @@ func TestRefusedUsesAreLeftOut(t *testing.T) {
 	}
 }
 
-// Several jobs give the same bytes in any order of the jobs and pages: the second crawl finds the pages in reverse.
+// An export of several jobs has the same bytes in any order of jobs and of pages. The second crawl finds the pages in reverse order.
 func TestJobsInAnyOrderGiveTheSameRows(t *testing.T) {
 	one := crawled(t, birds)
 	two := crawled(t, func(site *crawltest.Site) {
-		time.Sleep(time.Hour) // on the clock of the simulated web
+		time.Sleep(time.Hour) // in the virtual time of the simulated web
 		site.Page("/", `<a href=/c>c</a> <a href=/b>b</a> <p>A page that only has links, and this one sentence about the links that it has.`)
 		site.Page("/b", strings.Replace(herons, "this week", "last week", 1))
 		site.Page("/c", herons)
@@ -175,7 +175,7 @@ const (
 	clause    = "<h2>What they eat every day</h2>"
 )
 
-// frames sets up pages that share a paragraph, and versions of one page.
+// frames makes pages that share a paragraph, and pages that are versions of one page.
 func frames(site *crawltest.Site) {
 	links := ""
 	for i, bird := range []string{"heron", "swan", "goose", "duck", "coot", "kestrel"} {
@@ -206,7 +206,7 @@ func TestBlocksThatSiteRepeatsAreRemoved(t *testing.T) {
 	}
 }
 
-// A block is kept if only three pages of a small site have it, four of a large one, or copies of one page.
+// A repeated block of text is kept if only three pages of a small site have it, or four of a large one, or only versions of one page.
 func TestBlocksOfFewPagesStay(t *testing.T) {
 	raw, notes := exported(t, text.Markdown(text.Options{}), crawled(t, func(site *crawltest.Site) {
 		links := ""
@@ -247,7 +247,7 @@ func TestBlocksOfFewPagesStay(t *testing.T) {
 	}
 }
 
-// An independent reader checks the records: each is of type conversion, in a gzip member of its own, and refers to an answer in the
+// An independent reader checks that each record is of type conversion, in a separate gzip member, and refers to a response in the
 // archive.
 func TestWETRefersToAnswers(t *testing.T) {
 	dir := crawled(t, birds)
@@ -290,7 +290,7 @@ func TestWETRefersToAnswers(t *testing.T) {
 	}
 }
 
-// hasRecord reports whether the archive has an answer with that name and date.
+// hasRecord reports whether the archive has a response with this record ID and date.
 func hasRecord(t *testing.T, dir, id, date string) bool {
 	t.Helper()
 	rs, err := warctest.Read(filepath.Join(dir, "warc"))

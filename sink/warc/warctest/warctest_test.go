@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// draft is a handwritten record.
+// draft is a record from which the test writes a file.
 type draft struct {
 	fields []Field
 	block  string
@@ -77,7 +77,7 @@ func newDraft(typ string, n int, contentType, block string, more ...string) *dra
 	return d
 }
 
-// file returns the records of a complete, correct file.
+// file returns the records of a complete file without faults.
 func file() []*draft {
 	const request, response, fields = "application/http;msgtype=request", "application/http;msgtype=response", "application/warc-fields"
 	get := "GET /a HTTP/1.1\r\nHost: www.x.test\r\n\r\n"
@@ -91,7 +91,7 @@ func file() []*draft {
 	}
 }
 
-// write writes the drafts, and an index that the function index may change.
+// write writes a file of the drafts and its index. The function index may change the lines of the index.
 func write(t *testing.T, ds []*draft, index func([]string) []string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -135,7 +135,7 @@ func TestGoodFile(t *testing.T) {
 	}
 }
 
-// TestFaults puts one fault at a time into the correct file. The text must be part of the error.
+// TestFaults puts one fault at a time into a correct file. The reader's error must contain the given text.
 func TestFaults(t *testing.T) {
 	set := func(n int, name, value string) func([]*draft) []*draft {
 		return func(ds []*draft) []*draft { ds[n].set(name, value); return ds }
@@ -280,7 +280,7 @@ func TestIndexBesideNoFile(t *testing.T) {
 }
 
 func TestFramesOfZstd(t *testing.T) {
-	// "hello" from the reference encoder, with content size and checksum; without both; without a frame.
+	// "hello", as compressed by the reference encoder: with content size and checksum; without both; without a frame.
 	good := "\x28\xb5\x2f\xfd\x24\x05\x29\x00\x00hello\xa3\x6d\x9f\x88"
 	for in, want := range map[string]string{
 		good:               "",

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Quotes, brackets, colons and blanks in help texts do not break the completion scripts.
+// Help texts with quotes, brackets, colons or spaces do not break the completion scripts.
 func TestCompletionQuotes(t *testing.T) {
 	cmds := []shellCommand{{name: "go", help: `it's [a]: "b" \ $c`, flags: []shellFlag{{
 		long: "flag", short: "f", help: `it's [a]: "b" \ $c`, value: "X", words: []string{"p", "q"},

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// A visit uses 40 bytes, so that two crawls of a million pages can be compared in 80 MB.
+// A row for a visit has 40 bytes, so that two crawls of a million pages each can be compared in 80 MB.
 func TestRowIsSmall(t *testing.T) {
 	if n := unsafe.Sizeof(row{}); n > 40 {
 		t.Errorf("%d bytes", n)
@@ -21,7 +21,7 @@ func TestSpellingsOfAURLAreOnePage(t *testing.T) {
 	}
 }
 
-// Content that several pages share, or that is unknown, does not show where a page has moved.
+// If several pages share their content, or the content is unknown, this content does not show where a page has moved.
 func TestMoves(t *testing.T) {
 	h := hasher{maphash.MakeSeed(), maphash.MakeSeed()}
 	visits := func(contents map[string]byte) (rows table) {

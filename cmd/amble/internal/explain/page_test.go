@@ -10,14 +10,14 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// everything is a scope that includes all URLs.
+// everything is a scope that includes every URL.
 type everything struct{ crawler.EveryType }
 
 func (everything) JudgeKind(weburl.URL, frontier.Kind) crawler.Decision {
 	return crawler.Decision{In: true, Rule: "all"}
 }
 
-// nothing is a scope that includes no URL, not even the page's own.
+// nothing is a scope that includes no URL, not even that of the explained page.
 type nothing struct{ crawler.EveryType }
 
 func (nothing) JudgeKind(weburl.URL, frontier.Kind) crawler.Decision {
@@ -39,8 +39,8 @@ func judged(t *testing.T, p *Page) string {
 	return got.String()
 }
 
-// TestPage checks that the links of a page resolve against its own address, even if a crawl leaves that page out, and that a link to itself
-// is judged like any other.
+// TestPage checks that links of a page are resolved against its own address, even if a crawl would leave that page out, and that a link
+// from the page to itself is judged like any other link.
 func TestPage(t *testing.T) {
 	base, err := weburl.Parse("https://site.example:8443/a/page?x=1")
 	if err != nil {

@@ -19,7 +19,7 @@ func TestJobThatRunsStays(t *testing.T) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	before := read(dir) // read before the crawl begins
+	before := read(dir) // state of the job before it is created
 	j, err := job.Create(dir, job.Config{State: state}, "http://127.0.0.1:9/")
 	if err != nil {
 		t.Fatal(err)

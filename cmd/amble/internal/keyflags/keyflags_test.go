@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// commands is a command line with some flags that are keys and some that are not.
+// commands is a command line with some flags that are keys of job files and some flags that are not.
 type commands struct {
 	Crawl struct {
 		URLs   []string `arg:"" optional:"" name:"url"`
@@ -27,7 +27,7 @@ type commands struct {
 	} `cmd:""`
 }
 
-// parse reads the arguments of amble crawl.
+// parse parses the arguments of amble crawl.
 func parse(t *testing.T, env map[string]string, args ...string) (*commands, *Origins, error) {
 	t.Helper()
 	c, o := new(commands), New(func(k string) (string, bool) { v, ok := env[k]; return v, ok })
@@ -85,20 +85,20 @@ func TestEveryValueHasItsOrigin(t *testing.T) {
 	}
 }
 
-// The order of includes and excludes matters, across flags; those of the command line follow those of a file.
+// The order of includes and excludes is kept, even across different flags. Those of the command line follow those of a job file.
 func TestRulesKeepTheirOrder(t *testing.T) {
 	path := jobFile(t, "include: [a, b]\nexclude: c\n")
 	_, o := parsed(t, nil, "--config", path, "--exclude", "d", "--rules", "include e", "--exclude", "f")
 	s, _ := o.Settings().Get("rules")
 	if want := []string{"include a", "include b", "exclude d", "include e", "exclude f"}; !slices.Equal(s.Values, want) {
-		t.Errorf("rules %q, want %q", s.Values, want) // --exclude replaces the list of the file
+		t.Errorf("rules %q, want %q", s.Values, want) // --exclude replaces the list in the job file
 	}
 	if want := fmt.Sprintf("rules: flag, include: %s:1, exclude: flag", path); s.Origin != want {
 		t.Errorf("they come from %q, want %q", s.Origin, want)
 	}
 }
 
-// A flag that concerns one invocation has no environment variable. A flag that is not a key can also be a list.
+// A flag that applies to a single invocation has no environment variable. A flag that is no key can be a list, too.
 func TestFlagsThatAreNoKeys(t *testing.T) {
 	c, o := parsed(t, map[string]string{"AMBLE_FRESH": "true", "AMBLE_RETRY": "x"}, "--retry", "deferred,failed", "--retry=more")
 	if want := (Words{"deferred", "failed", "more"}); c.Crawl.Fresh || !slices.Equal(c.Crawl.Retry, want) {
@@ -109,7 +109,7 @@ func TestFlagsThatAreNoKeys(t *testing.T) {
 	}
 }
 
-// An error about a value names where the value came from.
+// An error about a value names the flag, file or variable that the value came from.
 func TestErrorsNameTheOrigin(t *testing.T) {
 	path := jobFile(t, "agent: a\ndelay: [1s, 2s]\n")
 	for _, c := range []struct {

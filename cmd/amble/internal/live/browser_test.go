@@ -24,8 +24,8 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
-// pauseOf returns how long the browser pauses the crawl, which is the time of ten or twenty requests, or the value of TEST_PAUSE.
-// TestOrders pauses for a minute, in virtual time.
+// pauseOf returns the time for which the browser pauses the crawl: by default that of ten or twenty requests, otherwise the value of
+// TEST_PAUSE. TestOrders pauses a crawl for a minute, in virtual time.
 func pauseOf(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("TEST_PAUSE")
@@ -39,13 +39,13 @@ func pauseOf(t *testing.T) time.Duration {
 	return d
 }
 
-// servers are sites on loopback that count their requests.
+// servers represents sites on loopback that count their requests.
 type servers struct {
 	mu    sync.Mutex
 	count map[string]int
 }
 
-// serve starts a site at a loopback address and returns host:port.
+// serve starts a site at a loopback address and returns its host:port.
 func (s *servers) serve(t *testing.T, addr string, h http.HandlerFunc) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", addr+":18400")
@@ -74,7 +74,7 @@ func (s *servers) of(hosts ...string) (n int) {
 	return n
 }
 
-// endlessly serves pages that link to each other, and one that robots.txt forbids.
+// endlessly serves pages that link to each other, and to a page that robots.txt forbids.
 func endlessly(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/robots.txt" {
 		w.Header().Set("Content-Type", "text/plain")
@@ -131,7 +131,7 @@ func begin(t *testing.T, dir string, seeds ...string) (o *live.Opening, j *job.J
 	return o, j, ended
 }
 
-// TestInABrowser watches and controls a crawl in a real browser; one of the sites cannot be crawled.
+// TestInABrowser watches and controls a crawl in a real browser. One of the crawl's sites cannot be crawled.
 func TestInABrowser(t *testing.T) {
 	if !browsertest.Isolate(t) {
 		return
@@ -288,7 +288,7 @@ func TestInABrowser(t *testing.T) {
 	if !strings.Contains(refresh, "refresh") {
 		t.Errorf("without scripts: %q, %s", refresh, plain.Text())
 	}
-	for again := 0; !strings.Contains(plain.Text(), "Waiting, as it must"); again++ { // the page is drawn from time to time
+	for again := 0; !strings.Contains(plain.Text(), "Waiting, as it must"); again++ { // the page is redrawn only from time to time
 		if again == 200 {
 			t.Fatalf("without scripts: %s", plain.Text())
 		}

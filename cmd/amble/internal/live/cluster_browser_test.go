@@ -21,7 +21,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// The page of a job shows the sites of all nodes, the owner of each, and a silent node, in a real browser.
+// In a real browser, the page of a cluster's job shows the sites of all nodes, the owner of each site, and a silent node.
 func TestClusterInABrowser(t *testing.T) {
 	if !browsertest.Isolate(t) {
 		return
@@ -118,7 +118,7 @@ func TestClusterInABrowser(t *testing.T) {
 	for _, o := range all {
 		given = append(given, strings.TrimSpace(o.What+" "+o.To))
 	}
-	slices.Sort(given) // the page sends two orders without waiting for an answer
+	slices.Sort(given) // the page sends the second order without waiting for the answer to the first one
 	if want := []string{"leave-out " + hosts[1], "pause", "resume", "slower " + hosts[0] + " 2s"}; err != nil || !slices.Equal(given, want) {
 		t.Errorf("orders %q, want %q, %v", given, want, err)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // TestClusterOrdersOnThePage gives orders on the page of a cluster's job and checks their effect. The page refuses orders without its
-// token, from other sites, by GET, and to a job that is over.
+// token, from pages of other sites, by GET requests, and for a job that is over.
 func TestClusterOrdersOnThePage(t *testing.T) {
 	synctest.Test(t, testClusterOrdersOnThePage)
 }

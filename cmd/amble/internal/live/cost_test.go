@@ -11,7 +11,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// fed simulates a crawl of any number of hosts: its page gets the same events as from a crawler.
+// fed simulates a crawl of any number of hosts. Its page gets the same events as from a real crawler.
 type fed struct {
 	tb   testing.TB
 	feed *Feed
@@ -21,7 +21,7 @@ type fed struct {
 	host []string
 	urls []string
 
-	clauses [1]ledger.Clause // of a request; reused
+	clauses [1]ledger.Clause // clauses of a request, reused for each
 }
 
 func newFed(tb testing.TB, hosts int) *fed {
@@ -40,7 +40,7 @@ func newFed(tb testing.TB, hosts int) *fed {
 	return f
 }
 
-// request passes the lines and the visit of one request to the page.
+// request passes the two ledger lines and the visit of one request to the page.
 func (f *fed) request() {
 	i := f.n % len(f.host)
 	f.n++
@@ -73,7 +73,7 @@ func (f *fed) refusal() {
 	}
 }
 
-// BenchmarkRequest measures the cost of the page for each request of the crawl.
+// BenchmarkRequest measures what the page costs per request of the crawl.
 func BenchmarkRequest(b *testing.B) {
 	f := newFed(b, 50)
 	b.ReportAllocs()
@@ -82,7 +82,7 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// BenchmarkSnapshot measures the cost of the page for each second in which somebody watches.
+// BenchmarkSnapshot measures what the page costs per second while somebody watches.
 func BenchmarkSnapshot(b *testing.B) {
 	f := newFed(b, 50)
 	for range 20_000 {
@@ -98,8 +98,8 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-// TestAllocationsOfThePage counts the allocations of the page, which do not depend on the machine: none for each request of the crawl and
-// each refused URL; for each snapshot only those of its visible content, however many hosts and requests there were.
+// TestAllocationsOfThePage counts the page's allocations, which are the same on every machine. Requests and refused URLs cause none. A
+// snapshot causes only those for its visible content, however many hosts and requests there were.
 func TestAllocationsOfThePage(t *testing.T) {
 	f := newFed(t, 50)
 	for range 10_000 {

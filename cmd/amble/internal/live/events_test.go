@@ -9,8 +9,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// TestDeferredIsNoTrouble checks that URLs over the budget of their site count as neither refused nor failed, and do not hide those that
-// are.
+// TestDeferredIsNoTrouble checks that URLs over the budget of their host count neither as refused nor as failed, and do not hide refused
+// and failed ones.
 func TestDeferredIsNoTrouble(t *testing.T) {
 	r := newRecent()
 	for _, v := range []sink.Record{
@@ -28,7 +28,7 @@ func TestDeferredIsNoTrouble(t *testing.T) {
 	}
 }
 
-// TestTheLastEventsAreShown checks that events are shown newest first, as text of limited length, whatever a site has sent.
+// TestTheLastEventsAreShown checks that events are shown newest first, and that text from sites is harmless and limited in length.
 func TestTheLastEventsAreShown(t *testing.T) {
 	r, now := newRecent(), time.Now()
 	for i := range 5*maxEvents + 7 {

@@ -8,8 +8,8 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// TestAFeedGivesEachOnce checks that each event is delivered once, in order and as a copy of the crawl's data. Memory is reused, but that
-// of a burst is released.
+// TestAFeedGivesEachOnce checks that each event is delivered once and in order, as a copy of the crawl's data. Memory is reused, but the
+// memory for a burst of events is released.
 func TestAFeedGivesEachOnce(t *testing.T) {
 	full := 0
 	f := Feed{Full: func() { full++ }}
@@ -67,7 +67,7 @@ func TestAFeedGivesEachOnce(t *testing.T) {
 		}
 		_ = f.Poll(func(*ledger.Entry) {}, func(*sink.Record) {})
 	}
-	fill() // the burst released both halves of a batch: this grows one of them, and AllocsPerRun begins with a run that grows the other
+	fill() // the burst released both halves of a batch: this call grows one half, and AllocsPerRun first makes a call that grows the other
 	if n := testing.AllocsPerRun(100, fill); n > 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -22,7 +22,7 @@ import (
 
 const contact = "https://lab.university.edu/crawl"
 
-// watching is a crawl of a simulated site in virtual time, with its page, which is requested without a connection.
+// watching represents a crawl of a simulated web in virtual time, with its live page. Requests for the page need no connection.
 type watching struct {
 	t       *testing.T
 	web     *crawltest.Web
@@ -33,7 +33,7 @@ type watching struct {
 	ended   chan error
 }
 
-// watch begins a crawl. It ends with the test.
+// watch begins a crawl, which ends with the test at the latest.
 func watch(t *testing.T, w *crawltest.Web, change func(c *crawler.Config, l *Config), seeds ...string) *watching {
 	t.Helper()
 	w.Expect(crawltest.Expect{Delay: time.Second, PerAddress: true, Agent: "testbot", Contact: contact})
@@ -80,7 +80,7 @@ func watch(t *testing.T, w *crawltest.Web, change func(c *crawler.Config, l *Con
 	return h
 }
 
-// do requests the page, with the token unless with changes the request.
+// do makes a request of the page with a valid token. If with is not nil, it changes the request before it is sent.
 func (h *watching) do(method, path, body string, with func(r *http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host = "127.0.0.1:4000"
@@ -96,7 +96,7 @@ func (h *watching) do(method, path, body string, with func(r *http.Request)) *ht
 	return rec
 }
 
-// page returns the current page.
+// page returns the current HTML of the page.
 func (h *watching) page() string {
 	h.t.Helper()
 	rec := h.do("GET", "/", "", nil)
@@ -106,7 +106,7 @@ func (h *watching) page() string {
 	return rec.Body.String()
 }
 
-// since returns how many requests a host received later than d after the start; "" means any host.
+// since returns the number of requests to a host, or to any host if host is "", from the time d after the start.
 func (h *watching) since(d time.Duration, host string) (n int) {
 	for _, r := range h.web.Requests() {
 		if (host == "" || r.Host == host) && !r.Start.Before(h.web.Start().Add(d)) {

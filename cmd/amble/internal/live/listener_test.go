@@ -14,7 +14,7 @@ import (
 	"github.com/amble-crawler/amble/crawler"
 )
 
-// TestNoLinkLeadsToThePage checks that a crawl of loopback does not follow links to the page, neither by address nor by name.
+// TestNoLinkLeadsToThePage checks that a crawl of loopback does not follow links to its own page, whether they have its address or a name.
 func TestNoLinkLeadsToThePage(t *testing.T) {
 	o, err := Open("127.0.0.1:0")
 	if err != nil {
@@ -56,7 +56,7 @@ func TestNoLinkLeadsToThePage(t *testing.T) {
 	}
 }
 
-// TestLoopbackIsARandomAddress checks that the page shares its address, and thus its cookies, with no other server of the machine.
+// TestLoopbackIsARandomAddress checks that the page shares its address, and thus its cookies, with no other server on this machine.
 func TestLoopbackIsARandomAddress(t *testing.T) {
 	a, err := Listen("loopback:0")
 	if err != nil {
@@ -84,7 +84,7 @@ func TestLoopbackIsARandomAddress(t *testing.T) {
 	}
 }
 
-// silent is a listener with 900 connections that never send anything.
+// silent is a listener whose 900 clients connect, but never send anything.
 type silent struct {
 	clients []net.Conn
 	closed  chan struct{}
@@ -103,7 +103,7 @@ func (s *silent) Accept() (net.Conn, error) {
 func (s *silent) Close() error   { close(s.closed); return nil }
 func (s *silent) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4000} }
 
-// TestConnectionsAreLimited checks that a client that opens silent connections gets 64 of them, and another one when one ends.
+// TestConnectionsAreLimited checks that of 900 silent connections the server accepts 64, and another one when one of these ends.
 func TestConnectionsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ln := &silent{closed: make(chan struct{})}

@@ -18,8 +18,8 @@ import (
 	"github.com/amble-crawler/amble/crawltest"
 )
 
-// TestUnauthorizedClientsAreRefused checks that clients without a token, under another host name, from another site or by a link are
-// refused, and that the crawl continues.
+// TestUnauthorizedClientsAreRefused checks that the page refuses requests without a token, under another host name, from another site or by
+// a link, and that the crawl continues.
 func TestUnauthorizedClientsAreRefused(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		h := watch(t, web, nil, endless(web, "http://a.example", 100).URL("/"))
@@ -81,7 +81,7 @@ func TestUnauthorizedClientsAreRefused(t *testing.T) {
 	})
 }
 
-// TestAnOrderIsShownAtOnce checks that the effect of an order is shown without waiting for the next second.
+// TestAnOrderIsShownAtOnce checks that the page shows the effect of an order at once, and not only with the next snapshot.
 func TestAnOrderIsShownAtOnce(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		h := watch(t, web, nil, endless(web, "http://a.example", 100).URL("/"))
@@ -104,8 +104,8 @@ func TestAnOrderIsShownAtOnce(t *testing.T) {
 	})
 }
 
-// TestTokenBecomesACookieAndAPath checks that the token does not stay in the address. Every port of the address gets the cookie, so neither
-// the cookie nor the path alone opens the page or gives orders.
+// TestTokenBecomesACookieAndAPath checks that the token does not stay in the address of the page. The cookie is sent to every port of the
+// address, so neither the cookie alone nor the path alone opens the page or gives orders.
 func TestTokenBecomesACookieAndAPath(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		h := watch(t, web, nil, endless(web, "http://a.example", 1).URL("/"))
@@ -159,7 +159,7 @@ func TestTokenBecomesACookieAndAPath(t *testing.T) {
 	})
 }
 
-// TestOrders checks that each order has its effect, and that orders that would make the crawl faster are refused.
+// TestOrders checks that each order has its effect, and that orders are refused if they would make the crawl faster.
 func TestOrders(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		h := watch(t, web, nil, endless(web, "http://a.example", 300).URL("/"), endless(web, "http://b.example", 300).URL("/"))
@@ -206,12 +206,12 @@ func TestOrders(t *testing.T) {
 	})
 }
 
-// reader is a client that reads until it is stopped.
+// reader represents a client that reads snapshots until the test stops it.
 type reader struct {
 	*httptest.ResponseRecorder
 	mu      sync.Mutex
 	flushed int
-	stop    chan struct{} // Write waits until it is closed; nil: does not wait
+	stop    chan struct{} // Write waits until this is closed; nil: Write does not wait
 }
 
 func (r *reader) Write(b []byte) (int, error) {
@@ -229,8 +229,8 @@ func (r *reader) Flush() {
 
 func (r *reader) SetWriteDeadline(time.Time) error { return nil }
 
-// TestReaders checks that eight clients may watch, that each gets a snapshot a second, and that one that reads nothing does not hold up the
-// others.
+// TestReaders checks that eight clients can watch, that each of them gets a snapshot a second, and that clients that read nothing do not
+// delay the others.
 func TestReaders(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		h := watch(t, web, nil, endless(web, "http://a.example", 300).URL("/"))
@@ -315,7 +315,7 @@ func TestHostileTexts(t *testing.T) {
 	})
 }
 
-// TestWaitingAsItMust checks that a crawl that waits for one robots.txt shows that, with the reason and the end of the wait.
+// TestWaitingAsItMust checks that while a crawl can only wait for a robots.txt, its page shows the reason and the end of the wait.
 func TestWaitingAsItMust(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, web *crawltest.Web) {
 		s := web.Site("http://a.example")
@@ -337,8 +337,8 @@ func TestWaitingAsItMust(t *testing.T) {
 	})
 }
 
-// TestHostsOfOneKindAreOneRow checks that many hosts with the same outcome are one row until it is opened, that the hosts that decide the
-// end of the crawl are shown, and that each host is shown once.
+// TestHostsOfOneKindAreOneRow checks that many hosts with the same outcome are grouped in one row until the user opens it, that the hosts
+// that determine the end of the crawl are shown, and that no host is shown twice.
 func TestHostsOfOneKindAreOneRow(t *testing.T) {
 	var rows []row
 	for i := range 12 {

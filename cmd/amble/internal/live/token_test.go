@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTokenOfTheOperator checks that the operator's own token opens the page, that the former one does not, and that no printed address
-// contains it.
+// TestTokenOfTheOperator checks that a token that the operator has set opens the page, that the previous token does not, and that no
+// printed address contains the operator's token.
 func TestTokenOfTheOperator(t *testing.T) {
 	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4000}
 	g := newGuard("127.0.0.1:4000", addr)

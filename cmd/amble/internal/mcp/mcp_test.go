@@ -26,13 +26,13 @@ func TestMain(m *testing.M) {
 
 const contact = "https://lab.university.edu/crawl"
 
-// agent is a client of an MCP server.
+// agent represents a client of an MCP server.
 type agent struct {
 	t       *testing.T
 	session *sdk.ClientSession
 }
 
-// call calls a tool and decodes its answer into out. It returns the error that the agent receives.
+// call calls a tool and decodes the answer into out. It returns the text of the error that the agent receives.
 func (a agent) call(tool string, args map[string]any, out any) string {
 	res, err := a.session.CallTool(a.t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
@@ -51,7 +51,7 @@ func (a agent) call(tool string, args map[string]any, out any) string {
 	return ""
 }
 
-// withAgents runs do with agents of one server, whose jobs are in the simulated web w.
+// withAgents calls do with n agents of one server, whose jobs crawl the simulated web w.
 func withAgents(t *testing.T, w *crawltest.Web, n int, do func(agents []agent)) {
 	t.Helper()
 	m, err := jobs.Open(t.TempDir(), jobs.Config{Running: 16, State: t.TempDir(), Programs: Programs(), Check: func(_ jobs.Request, c *job.Config) error {
@@ -92,7 +92,7 @@ func withAgents(t *testing.T, w *crawltest.Web, n int, do func(agents []agent)) 
 const words = `Hedgehogs eat beetles, slugs and worms, and live in gardens that have a gap in the fence. They sleep through the winter in a heap of
 leaves, and wake when the nights are warm. Whoever has a garden can leave a corner of it wild, so that they find food and shelter there.`
 
-// TestManyAgentsKeepThePauseOfEachHost has the sites themselves check the gaps, and verifies the ledgers of all jobs together.
+// TestManyAgentsKeepThePauseOfEachHost lets the sites themselves check the gaps between requests, and verifies all jobs' ledgers together.
 func TestManyAgentsKeepThePauseOfEachHost(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		w.Expect(crawltest.Expect{Delay: time.Second, Agent: "amble", Contact: contact, AllowRepeats: true})

@@ -21,7 +21,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// read returns the values of all metrics of a collector, by name and labels.
+// read returns the values of a collector's metrics, by name and labels.
 func read(t *testing.T, c prometheus.Collector) map[string]float64 {
 	t.Helper()
 	r := prometheus.NewPedanticRegistry()
@@ -43,7 +43,7 @@ func read(t *testing.T, c prometheus.Collector) map[string]float64 {
 	return values
 }
 
-// A node counts the data that it stores and reports the state of its job. An engine that does not answer is also reported, as a number.
+// A node counts the data that it stores, and reports the state of its job. If the engine does not answer, a metric reports that, too.
 func TestNodeMetrics(t *testing.T) {
 	server := mem.New()
 	conn := server.Connect()
@@ -109,8 +109,8 @@ func TestServerMetrics(t *testing.T) {
 	}
 }
 
-// TestDashboardAndAlerts checks that each metric in the dashboard, the alert rules and the document exists, and that all three mention each
-// metric.
+// TestDashboardAndAlerts checks that every metric in the dashboard, in the alert rules and in the document exists, and that all three
+// mention every metric.
 func TestDashboardAndAlerts(t *testing.T) {
 	var names []string
 	for _, c := range []prometheus.Collector{NewNode("", nil), Server{}} {

@@ -42,7 +42,7 @@ func (s *Status) host(name string) Host {
 	return Host{}
 }
 
-// serve serves h at a separate loopback address.
+// serve serves h at the nth loopback address.
 func serve(t *testing.T, n int, h http.HandlerFunc) string {
 	t.Helper()
 	l, err := demo.Listen(n)
@@ -55,8 +55,8 @@ func serve(t *testing.T, n int, h http.HandlerFunc) string {
 	return srv.URL
 }
 
-// TestStatusOfAJob reads the status of a job from another process while it runs: one host has a request in flight, one has asked for a
-// pause, and the robots.txt of one fails. It reads the status again after the job was stopped.
+// TestStatusOfAJob reads the status of a job from another process while the job runs. One host has a request in flight, one has asked for a
+// pause, and the robots.txt of one cannot be fetched. After the job has stopped, the test reads the status again.
 func TestStatusOfAJob(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is one loopback address only")
@@ -68,7 +68,7 @@ func TestStatusOfAJob(t *testing.T) {
 		for ctx.Err() == nil && seen == nil {
 			s := of(t, dir)
 			waits := s.host(slow).Waits == InFlight && s.host(busy).Waits == ledger.ClauseRetryAfter && s.host(down).Waits == ledger.ClauseRobots
-			if waits && s.host(busy).Trouble != "" && s.host(down).Trouble != "" { // the visits are written, too
+			if waits && s.host(busy).Trouble != "" && s.host(down).Trouble != "" { // the visits must be written as well
 				seen = s
 			}
 		}

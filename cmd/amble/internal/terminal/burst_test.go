@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// writes records each write and its time.
+// writes is a writer that records the text and the time of each write.
 type writes struct {
 	start time.Time
 	all   []string
@@ -25,11 +25,11 @@ func TestBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &writes{start: time.Now()}
 		b := NewBurst(w)
-		for _, line := range []string{"a\n", "b\n", "c\n"} { // the first at once, the others together
+		for _, line := range []string{"a\n", "b\n", "c\n"} { // the first line is written at once, the others together
 			fmt.Fprint(b, line)
 		}
 		time.Sleep(time.Second)
-		fmt.Fprint(b, "d\n") // alone
+		fmt.Fprint(b, "d\n") // written alone
 		fmt.Fprint(b, "e\n")
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -46,7 +46,7 @@ func TestBurstIsBounded(t *testing.T) {
 	w := &writes{start: time.Now()}
 	b := NewBurst(w)
 	line := make([]byte, burstSize/4)
-	for range 9 { // the first alone, then four at a time
+	for range 9 { // the first line is written alone, then four at a time
 		fmt.Fprintf(b, "%s", line)
 	}
 	if len(w.all) != 3 {
@@ -57,7 +57,7 @@ func TestBurstIsBounded(t *testing.T) {
 	}
 }
 
-// If the output is closed, the next line returns the error.
+// If a write to the output fails, that line and all later calls return the error.
 func TestBurstReturnsWriteError(t *testing.T) {
 	full := errors.New("full")
 	b := NewBurst(&writes{start: time.Now(), err: full})

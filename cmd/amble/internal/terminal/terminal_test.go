@@ -16,7 +16,7 @@ import (
 
 func row(text string) terminal.Row { return terminal.Row{{Text: text}} }
 
-// Whatever the lines and the status are, the screen shows all lines in order and complete, and below them only the present status.
+// The screen shows all lines, complete and in order, and below them only the present status, whatever the lines and the status are.
 func TestStatusStaysBelowEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tty := vt.New(terminal.DefaultColumns, 24)
@@ -56,7 +56,7 @@ func TestStatusStaysBelowEverything(t *testing.T) {
 	})
 }
 
-// An unchanged status is not written again, and a line is written together with the status below it.
+// An unchanged status is not written again. A line and the status below it are written together.
 func TestStatusDoesNotFlicker(t *testing.T) {
 	w := &writes{}
 	s := terminal.NewScreen(w, true, false)
@@ -78,7 +78,7 @@ func (w *writes) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Without a terminal there is no status, and text is passed on unchanged.
+// Without a terminal no status is written, and text is passed on unchanged.
 func TestNoStatusWithoutATerminal(t *testing.T) {
 	var out bytes.Buffer
 	s := terminal.NewScreen(&out, false, false)
@@ -90,7 +90,7 @@ func TestNoStatusWithoutATerminal(t *testing.T) {
 	}
 }
 
-// hostile generates text with which a site could try to control a terminal.
+// hostile generates text with which a site could try to control the terminal.
 var hostile = rapid.Custom(func(t *rapid.T) string {
 	parts := rapid.SliceOfN(rapid.OneOf(
 		rapid.SampledFrom([]string{
@@ -102,11 +102,11 @@ var hostile = rapid.Custom(func(t *rapid.T) string {
 	return strings.Join(parts, "")
 })
 
-// No text in a row controls the terminal, the row fits the width, and without colour it has no control characters at all.
+// A row fits the width, and no text in it can control the terminal. Without colour, it has no control characters at all.
 func TestRowsAreSafeAndFit(t *testing.T) {
 	styles := []terminal.Style{terminal.Plain, terminal.Bold, terminal.Dim, terminal.Red}
 	rapid.Check(t, func(t *rapid.T) {
-		r := terminal.Row{{Text: "|"}} // a base for a combining character
+		r := terminal.Row{{Text: "|"}} // a base character for a combining character
 		for range rapid.IntRange(1, 4).Draw(t, "spans") {
 			r = append(r, terminal.Span{Text: hostile.Draw(t, "text"), Style: rapid.SampledFrom(styles).Draw(t, "style")})
 		}
@@ -124,7 +124,7 @@ func TestRowsAreSafeAndFit(t *testing.T) {
 	})
 }
 
-// No text written to a screen controls the terminal.
+// No text that is written to a screen can control the terminal.
 func TestWrittenTextIsSafe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var out bytes.Buffer
@@ -138,7 +138,7 @@ func TestWrittenTextIsSafe(t *testing.T) {
 	})
 }
 
-// check fails if text has a character that is invisible or controls a terminal.
+// check reports an error if text has a character that is invisible or could control a terminal.
 func check(t *rapid.T, text string) {
 	for _, r := range text {
 		if unicode.IsControl(r) || hidden.Is(r) {

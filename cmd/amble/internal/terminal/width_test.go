@@ -21,7 +21,7 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// On a terminal that has become narrower, the status occupies more lines than were drawn: all of them are replaced.
+// If a terminal becomes narrower, the drawn status occupies more lines than before. All of them are replaced.
 func TestStatusOfATerminalThatBecameNarrower(t *testing.T) {
 	var out bytes.Buffer
 	columns := 40

@@ -16,7 +16,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// shown returns the text of a snapshot on a terminal without colour.
+// shown returns a snapshot's text for a terminal without colour.
 func shown(s snapshot, columns int) string {
 	var lines []string
 	for _, row := range s.rows(columns) {
@@ -34,7 +34,7 @@ func mustURL(t *testing.T, s string) weburl.URL {
 	return u
 }
 
-// Deferred URLs are left for a later crawl: they are not errors.
+// URLs that are deferred to a later crawl do not count as errors.
 func TestStatusTellsDeferredFromErrors(t *testing.T) {
 	p := crawler.Progress{Outcomes: map[crawler.Outcome]int{crawler.Failed: 2, crawler.Deferred: 7, crawler.Refused: 1}}
 	s := status{}
@@ -87,7 +87,7 @@ func TestEstimateKeepsToLimits(t *testing.T) {
 	}
 }
 
-// A crawl that was fast at first and is slow now is shown as slow.
+// The displayed rate of a crawl that was fast at first and is slow now is the slow one.
 func TestRateIsRecent(t *testing.T) {
 	start := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 	var s status
@@ -125,7 +125,7 @@ func TestBeginNamesIdentityPaceAndScope(t *testing.T) {
 	}
 }
 
-// With one page in ten still allowed, the estimate is a tenth of what all pages would take.
+// If the limit allows one page in ten of the queue, the estimate is a tenth of the time for all pages.
 func TestEstimateIsThePlans(t *testing.T) {
 	start := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -172,7 +172,7 @@ func TestStatusTellsWhenAHostIsDue(t *testing.T) {
 	}
 }
 
-// A crawl that waits for a robots.txt that failed says so even before the first page.
+// While a crawl waits to request a robots.txt again, the status says so even before the first page.
 func TestStatusTellsWhatAHostWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, err := politeness.NewGate(politeness.Config{Contactless: true, Identity: politeness.Identity{Product: "x"}})
@@ -202,11 +202,11 @@ func TestStatusTellsWhatAHostWaitsFor(t *testing.T) {
 		if got, want := shown(snap, 80), "next in 1s: 127.0.0.1:80, robots_retry after connect_refused\n0 pages"; !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q at its beginning", got, want)
 		}
-		snap.active = 1 // now the host in trouble is no longer the most important one
+		snap.active = 1 // with a request in flight, the waiting host is no longer the most important fact
 		if got, want := shown(snap, 200), "\nnext in 1s: 127.0.0.1:80, robots_retry after connect_refused"; !strings.HasSuffix(got, want) {
 			t.Errorf("%q, want %q at its end", got, want)
 		}
-		time.Sleep(2 * time.Second) // the host is due, so nothing waits
+		time.Sleep(2 * time.Second) // the host may be requested, so nothing waits
 		s = status{outlook: o}
 		snap = s.at(time.Now(), crawler.Progress{Started: time.Now(), Frontier: queue.Stats()})
 		if snap.host != "" || snap.cause != "" || strings.Contains(shown(snap, 200), "next") {

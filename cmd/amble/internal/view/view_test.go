@@ -14,13 +14,13 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// buffered returns a view without terminals, and the buffers of its stdout and stderr.
+// buffered returns a view that does not write to terminals, and its buffers for stdout and stderr.
 func buffered(f Flags) (v *View, out, errs *bytes.Buffer) {
 	out, errs = new(bytes.Buffer), new(bytes.Buffer)
 	return New(f, cli.NewStdout(out), errs, func(string) (string, bool) { return "", false }), out, errs
 }
 
-// watched returns the text on stderr after watching a crawl for d.
+// watched returns what a view writes to stderr while it watches a crawl for the time d.
 func watched(t *testing.T, f Flags, tty bool, d time.Duration) string {
 	v, _, errs := buffered(f)
 	c, err := crawler.New(crawler.Config{})
@@ -67,7 +67,7 @@ func TestStatusAtMost5TimesASecond(t *testing.T) {
 	})
 }
 
-// A raised delay for other people's hosts is printed if nobody sees the line at the beginning.
+// If the delay for other people's hosts is raised to the minimum, the view prints that, unless the user sees it in the line at the start.
 func TestRaisedDelayIsPrinted(t *testing.T) {
 	const told = "amble: --delay 10ms is for hosts of your own (--own-hosts): all others are given 100ms\n"
 	own := func(host string) int {
