@@ -31,7 +31,7 @@ import (
 type Article struct {
 	Title     string // title without the name of the site
 	Byline    string // names of the authors, separated by ", "
-	Published string // date in the form of RFC 3339, or time with its zone if both are known
+	Published string // RFC 3339 date, or date and time if the time and its zone are known
 	Modified  string // time of the last change, in the same form
 	Site      string // name of the site
 	Licence   string // SPDX identifier, or else the URL or text that the page states

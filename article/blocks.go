@@ -15,14 +15,14 @@ type block struct {
 	box   int          // index of the innermost block element around the block
 	traits
 
-	chars, linked  int // letters and digits, and those in links; letters of scripts without spaces count for several
+	chars, linked  int // number of letters and digits, and of those in links; letters of scripts without spaces count for several
 	words          int
 	stops, commas  int  // numbers of punctuation marks
 	upper, digits  int  // numbers of upper-case letters and of digits
 	ends           bool // whether the last character ends a sentence
 	bold           int  // number of letters in bold or emphasised text
 	hash           uint64
-	titled, summed bool    // whether it repeats the page's title or description
+	titled, summed bool    // whether the block repeats the page's title; whether it repeats the description
 	again          int     // number of other blocks of the page with the same text
 	copied         bool    // whether an earlier block has the same text
 	heads          int     // number of first-level headings up to the block
@@ -45,10 +45,10 @@ type box struct {
 
 // traits describe the elements that contain a text.
 type traits struct {
-	in    elements // kinds of these elements
+	in    elements // kinds of the elements
 	near  classes  // meaning of the innermost element with a class or id
-	outer classes  // meaning of the next element with a class or id around that
-	far   classes  // meanings of all these elements
+	outer classes  // meaning of the next outer element with a class or id
+	far   classes  // meanings of all elements that contain the text
 	named int      // number of elements inside the innermost one whose class means content
 }
 

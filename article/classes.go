@@ -59,7 +59,7 @@ var classWords = []struct {
 type wordIndex struct {
 	whole map[string]classes
 	parts [256][]part
-	pairs [256][256]bool // first two bytes of parts
+	pairs [256][256]bool // pairs of bytes with which an entry of parts begins
 }
 
 type part struct {

@@ -41,7 +41,7 @@ type mdWriter struct {
 	broke  bool     // whether a line break precedes the next letter
 	marks  []mdMark // marks of open emphasis and links
 	ends   []string // end marks that are not written yet
-	due    int      // number of marks, the last ones, that are not written yet
+	due    int      // of ends, the number of last marks that are not written yet
 	cell   bool     // whether the line is a cell of a table
 	keeps  bool     // whether the line is a heading, which ends only with its element
 	linked bool     // whether the text is inside a link

@@ -166,7 +166,7 @@ func (p *page) fillGaps(score []float32) {
 	for i := p.frame.first; i < p.frame.last && !technical; i++ {
 		technical = p.within(i) && (p.blocks[i].in&inPre != 0 || p.inData(p.blocks[i].box))
 	}
-	last := p.head // last kept block; at first, the heading that repeats the title
+	last := p.head // last kept block; before any, the heading that repeats the title
 	for i := range p.blocks {
 		b := &p.blocks[i]
 		switch solid := b.in&inPre != 0 && p.plain(i) || p.inData(b.box); {

@@ -16,7 +16,7 @@ const maxColumns = 64
 // express, and for one that is only layout: with one column, blocks in its cells, or hardly any cells.
 func gridOf(table *html.Node) (rows [][]*html.Node, ok bool) {
 	width, cells := 0, 0
-	var down []int // number of rows that a cell above still covers, by column
+	var down []int // keyed by column: number of rows that a cell above still covers
 	for _, tr := range rowsOf(table) {
 		var row []*html.Node
 		for c := tr.FirstChild; c != nil; c = c.NextSibling {

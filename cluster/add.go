@@ -20,7 +20,7 @@ type Adder struct {
 	waiting map[int][]frontier.Request // requests not sent yet, by shard
 	sizes   map[int]int                // bytes of the requests' URLs and other texts, by shard
 	size    int                        // sum of all sizes
-	held    time.Time                  // time of the last call of hold
+	held    time.Time                  // last time at which the method hold made attempts to end the job fail
 }
 
 // addSize limits the bytes of texts that an Adder buffers.

@@ -36,7 +36,7 @@ func loadGrants(ctx context.Context, e Registers, j *Job) (g grants, rev uint64,
 	if err := json.Unmarshal(b, &g); err != nil {
 		return g, 0, fmt.Errorf("cluster: the register of pages: %w", err)
 	}
-	if more := j.Shards - len(g.Granted); j.Doubled > 0 && more > 0 && len(g.Returned) == len(g.Granted) { // stored before the doubling
+	if more := j.Shards - len(g.Granted); j.Doubled > 0 && more > 0 && len(g.Returned) == len(g.Granted) { // g was stored before the doubling
 		g.Granted, g.Returned = append(g.Granted, make([]int64, more)...), append(g.Returned, make([]int64, more)...)
 	}
 	if len(g.Granted) != j.Shards || len(g.Returned) != j.Shards {
@@ -72,7 +72,7 @@ type pages struct {
 
 	mu       sync.Mutex
 	has      int64         // total granted to the shard, as last read from the register
-	returned int64         // total returned, including returns that are not committed yet
+	returned int64         // total number of pages returned, including returns that are not committed yet
 	spent    int64         // number of committed pages
 	out      int64         // claims in progress; each may become a page
 	changed  chan struct{} // closed and replaced when a page may have become free
@@ -262,7 +262,7 @@ func (p *pages) giveBack(ctx context.Context) {
 	p.mu.Lock()
 	more := p.free() - int64(n.Queued+n.Waiting)
 	if more > 0 {
-		p.returned += more // these pages are never used, even if the commit fails
+		p.returned += more // the returned pages are never used, even if the commit fails
 	}
 	returned := p.returned
 	p.mu.Unlock()

@@ -31,8 +31,8 @@ type claimant struct {
 }
 
 // owed reports whether a gate must keep its delay after the last request. If another part of the same job made that request, it must do so
-// only at a host: only this gate knows the host's Crawl-delay, and the other part requested the host's robots.txt for another host. An
-// address or a domain rests for the delay of the requested host, as in a job with a single part.
+// only at a host: only the gate knows the host's Crawl-delay, and the other part requested the host's robots.txt for another host. An
+// address or a domain is held for the delay of the requested host, as in a job with a single part.
 func (c *clock) owed(p claimant) bool {
 	return p.Gate != c.Last.Gate && (c.host || p.Job == "" || p.Job != c.Last.Job)
 }
@@ -42,7 +42,7 @@ type hold struct {
 	claimant
 	Process string        `json:"process,omitempty"` // process of the gate, in a job with several parts
 	Turn    string        `json:"turn"`
-	Until   int64         `json:"until"` // end of the hold if the holder is silent
+	Until   int64         `json:"until"` // time at which the clock is free again if the holder is silent
 	Rest    time.Duration `json:"rest"`  // delay after Until
 }
 
@@ -61,7 +61,7 @@ const (
 	clockWaiting  = 10 * time.Second       // time after Due for which a gate keeps its place
 	clockRemember = time.Minute            // time for which a clock without state remains stored
 	clockRecheck  = 100 * time.Millisecond // interval of checks whether a request has ended
-	strangers     = 2                      // number of gates in the queue for which a free clock is reserved; then any gate may take it
+	strangers     = 2                      // waiting gates for which a free clock is reserved; then any gate may take the clock
 )
 
 // settle ends a hold and removes waiters that have expired at now.
@@ -134,14 +134,14 @@ func (c *clock) close(me claimant, delay time.Duration, opens int64) {
 	c.Line[i] = waiter{claimant: me, Delay: delay, Due: opens, Closed: true}
 }
 
-// owe extends the clock's rest by the delay of a waiting gate, counted from the end of the last request.
+// owe extends the clock's pause by the delay of a waiting gate, counted from the end of the last request.
 func (c *clock) owe(ended int64, w waiter) {
 	if ended != 0 && c.owed(w.claimant) {
 		c.rest(ended+int64(w.Delay), w.Delay, claimant{Job: w.Job, Crawl: w.Crawl})
 	}
 }
 
-// rest makes the clock rest until the given time, unless it already rests longer.
+// rest makes the clock pause until the given time, unless it already pauses longer.
 func (c *clock) rest(until int64, pause time.Duration, owner claimant) {
 	if until > c.Free {
 		c.Free, c.Pause, c.Owner = until, pause, owner
@@ -162,7 +162,7 @@ func (c *clock) alone(gate string) bool {
 	return (c.Ended == 0 || c.Last.Gate == gate) && !slices.ContainsFunc(c.Line, func(w waiter) bool { return w.Gate != gate })
 }
 
-// done releases the clock if turn holds it, and lets it rest until a time. ended is the end of the request; 0 if none was made: then the
+// done releases the clock if turn holds it, and makes it pause until a time. ended is the end of the request; 0 if none was made: then the
 // gate keeps its place in the queue.
 func (c *clock) done(turn string, me claimant, ended, until int64) {
 	if c.Held != nil && c.Held.Turn == turn {

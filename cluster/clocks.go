@@ -21,7 +21,7 @@ import (
 // Clocks gives a process access to the clocks of hosts, addresses and domains that all crawls on an engine share. It implements
 // politeness.Sharing. The engine decides who holds a clock: a register can only be replaced by a process that knows its current revision.
 // While a request is in flight, its process renews the hold of the clock. If the process falls silent, the clock becomes free when every
-// request of that process must have ended, and then rests. A process keeps a clock for its next request if no other gate is known to wait
+// request of that process must have ended, and then pauses. A process keeps a clock for its next request if no other gate is known to wait
 // for it. No process stores anything for others.
 //
 // While the engine does not answer, nothing is requested.
@@ -44,14 +44,14 @@ type Clocks struct {
 	era    uint64
 	opens  time.Time       // requests are allowed from this time on, by the engine's clock; earlier, lost clocks might still be held
 	why    error           // error of the engine; nil if it answers
-	back   time.Time       // when the engine answered again after an error
+	back   time.Time       // time at which the engine answered again after an error
 	away   map[string]bool // gates and clocks of turns that were refused while the engine did not answer
 	known  map[string]*replica
 	sweep  int
 	turns  map[*politeness.Turn]*turn
 	kept   map[string]*keptClock      // keyed by clock
 	waits  map[string]map[string]bool // keys of the clocks that a gate waits for, by gate
-	rests  map[string]rest            // rests longer than maxHold, by key of the clock
+	rests  map[string]rest            // pauses longer than maxHold, by key of the clock
 	rates  map[time.Duration]*tokens  // rate tokens, keyed by interval
 	holds  map[chan struct{}]bool     // pauses learned without a request, and not stored yet
 	files  map[string]chan struct{}   // robots.txt files being stored, by origin
@@ -81,13 +81,13 @@ type turn struct {
 	id     string
 	keys   []string
 	delay  time.Duration
-	stored time.Time // lower bound of the time at which the engine stored the hold
+	stored time.Time // earliest time at which the engine may have stored that the gate holds the clock
 	alone  bool      // as far as is known, no other gate held these clocks last or waits for one
 	held   context.Context
 	lost   context.CancelCauseFunc
 }
 
-// rest is the time until which a clock rests, by the engine's clock.
+// rest is the pause of a clock, with times by the engine's clock.
 type rest struct {
 	until, ended int64
 	by           claimant
@@ -340,7 +340,7 @@ func (k *Clocks) attempt(ctx context.Context, x *turn, i int, r *replica, clause
 	return &politeness.NotYet{Until: wait.Until, Clauses: []ledger.Clause{wait}}
 }
 
-// clause returns the ledger clause of a wait: ClauseShared for a wait for another crawl, name for one for another part of the same job.
+// clause returns the ledger clause of a wait: ClauseShared for a wait for another crawl, name for a wait for another part of the same job.
 func (k *Clocks) clause(name string, x *turn, by claimant, until int64, pause time.Duration) ledger.Clause {
 	c := ledger.Clause{Name: name, Until: k.local(until), Delay: ledger.Duration(pause)}
 	if others(by, x.claimant) {
@@ -396,7 +396,7 @@ func (k *Clocks) done(t *politeness.Turn, x *turn, owed politeness.Owed) {
 	}
 }
 
-// owedAt returns the time until which a clock has to rest after a request.
+// owedAt returns the time until which a clock has to pause after a request.
 func owedAt(key string, owed politeness.Owed) time.Time {
 	switch key[0] {
 	case 'h':
@@ -407,7 +407,7 @@ func owedAt(key string, owed politeness.Owed) time.Time {
 	return owed.Addr
 }
 
-// remember records a rest to be stored again if the engine loses the clocks. With wait, it also records that Stored must wait for it.
+// remember records a pause to be stored again if the engine loses the clocks. With wait, it also records that Stored must wait for it.
 func (k *Clocks) remember(key string, r rest, stored chan struct{}, wait bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

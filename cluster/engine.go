@@ -32,7 +32,7 @@ var (
 //	E2  Acknowledged data survives a restart of any minority of the engine's servers, and of all servers with their disks.
 //	E3  Each nonce is stored once: an Append repeated within a minute, with the same nonce and expectation, returns the sequence of
 //	    the first, even if others have appended since.
-//	E4  An Append without an outcome that is repeated until it has one is in the journal once, or returns ErrFenced and is not in it.
+//	E4  An Append without an outcome repeated until its outcome is known is in the journal once, or returns ErrFenced and is not in it.
 //	E5  Read returns the records of one journal in order and without holes, up to all that were acknowledged before it began. If
 //	    the records that it should begin with were trimmed, it returns ErrTrimmed.
 //	E6  Trim never removes the last record, whose sequence the next Append has to expect.

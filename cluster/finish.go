@@ -20,8 +20,8 @@ type finisher struct {
 	end   uint64 // revision of registerEnd before the first probe
 	round int    // 0: no attempt is in progress
 	since time.Time
-	asked []question // questions of this round, by shard
-	marks []uint64   // answers of the first round: the last group of each shard
+	asked []question // questions of the current round, by shard
+	marks []uint64   // answers of the first round: the sequence of each shard's last group
 }
 
 // question is a probe and the answer of its shard.
@@ -146,7 +146,7 @@ func (q *question) ask(ctx context.Context, e Engine, shard int) (answered, busy
 	return x.idle, !x.idle
 }
 
-// end stores why the job is over. If it fails, a later call will.
+// end stores why the job is over. If this fails, a later call tries again.
 func (n *Node) end(ctx context.Context, why string) {
 	if b, rev, err := n.engine.Load(ctx, registerEnd); err == nil && len(b) == 0 {
 		_, _ = n.engine.Store(ctx, registerEnd, []byte(why), rev)

@@ -19,7 +19,7 @@ type Job struct {
 	Key      []byte        // key of the hash that assigns hosts to shards; Create sets it
 	TTL      time.Duration // time for which a silent owner keeps its shard. 0: DefaultTTL; at least MinTTL
 	MaxSkew  time.Duration // maximum difference between the clocks of two nodes. 0: DefaultMaxSkew
-	Delay    time.Duration // the crawl's delay: a shard's hosts rest for it when another node takes the shard over
+	Delay    time.Duration // delay of the crawl; hosts also wait for this time when another node takes their shard over
 	Settings []byte        // settings of the crawl, in a form that the caller chooses
 	// Form is set by Create. 0: the job was created by version 0.2.0 or before, so nodes of these versions may work on it.
 	Form int `json:",omitempty"`
@@ -40,7 +40,7 @@ type Limits struct {
 	// little. 0: none.
 	Bytes  int64
 	Failed int64
-	Time   time.Duration // counted from the start of the first node, or of the first one after OrderResume
+	Time   time.Duration // time since the start of the first node, or of the first node after OrderResume
 }
 
 // The defaults of a Job, and the minimum TTL.
@@ -84,7 +84,7 @@ func Create(ctx context.Context, e Registers, j Job) error {
 	}
 	j.Form = jobForm
 	j.Key = make([]byte, 32)
-	_, _ = rand.Read(j.Key) // never fails
+	_, _ = rand.Read(j.Key) // Read never fails
 	if err := j.validate(); err != nil {
 		return err
 	}

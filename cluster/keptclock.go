@@ -24,7 +24,7 @@ type keptClock struct {
 const keepMore = 500 * time.Millisecond
 
 // keep keeps the clocks of a turn whose request has ended, if this is safe, and reports whether it does. It is safe if the process may die
-// now: the engine has stored that the clocks are held, for longer than they have to rest.
+// now: the engine has stored that the clocks are held, for longer than they have to pause.
 func (k *Clocks) keep(x *turn, owed politeness.Owed) bool {
 	until := owed.Ended
 	for _, key := range x.keys {
@@ -50,7 +50,7 @@ func (k *Clocks) keep(x *turn, owed politeness.Owed) bool {
 }
 
 // again grants t its clocks if its gate has kept all of them, and their hold was stored recently, by both the monotonic clock and the wall
-// clock. Otherwise it releases the kept ones.
+// clock. Otherwise it releases the kept clocks.
 func (k *Clocks) again(t *politeness.Turn, x *turn) bool {
 	var all []*keptClock
 	k.mu.Lock()

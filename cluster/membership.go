@@ -14,7 +14,7 @@ import (
 // sign is a node's sign of life in the register of nodes.
 type sign struct {
 	ID   string // ID of the process
-	Beat uint64 // counter that grows with each sign
+	Beat uint64 // counter that grows with each sign of life
 	At   int64  // milliseconds since 1970, by the node's clock
 	// Clock is the offset of the node's clock from the engine's.
 	Clock Offset
@@ -43,7 +43,7 @@ func (s sign) room(j *Job) int {
 	return j.Shards
 }
 
-// share returns the number of shards for a node that can own that many: such nodes divide equally what nodes with lower limits leave.
+// share returns the number of shards for a node without a lower limit: such nodes divide equally the shards that other nodes leave.
 func share(shards int, rooms []int) int {
 	slices.Sort(rooms)
 	rest := shards

@@ -105,12 +105,12 @@ type Node struct {
 	id      string          // ID of this process
 	alive   context.Context // ends with the process
 
-	finisher finisher // used only by look
-	watcher  watcher  // used only by look
-	skewed   bool     // used only by look
-	told     bool     // used only by look: the event Waits was traced
-	upgraded bool     // used only by look: no node of version 0.2.0 or before can own a shard
-	outgrown bool     // used only by look: the shards were doubled since this node loaded the job
+	finisher finisher // used only by the method look
+	watcher  watcher  // used only by the method look
+	skewed   bool     // used only by the method look
+	told     bool     // used only by the method look: the event Waits was traced
+	upgraded bool     // used only by the method look: no node of version 0.2.0 or before can own a shard
+	outgrown bool     // used only by the method look: the shards were doubled since this node loaded the job
 
 	shards  sync.WaitGroup
 	mu      sync.Mutex
@@ -235,7 +235,7 @@ func (n *Node) arise(alive context.Context) {
 // errOver means that the job is over.
 var errOver = errors.New("cluster: the job is over")
 
-// look does what is due at present. An engine that does not answer is not an error: the leases end in time.
+// look performs the node's tasks that are due. An engine that does not answer is not an error: the leases end in time.
 func (n *Node) look(ctx context.Context) error {
 	short, cancel := context.WithTimeout(ctx, n.job.TTL/6)
 	defer cancel()
@@ -339,7 +339,7 @@ func (n *Node) leftBehind(shard int, r record) bool {
 	return err == nil && info.IsDir()
 }
 
-// first returns the number of the shard that this node tries first: nodes that start together then try different ones.
+// first returns the number of the shard that this node tries first: so nodes that start together try different shards.
 func (n *Node) first() int { return n.job.Shard(n.Name) }
 
 // free reports whether a shard seems to have no owner. The result may be wrong, because only an append to the journal decides.
@@ -421,7 +421,7 @@ func (n *Node) trace(o *owner, what string, err error) {
 	}
 }
 
-// work crawls a shard and gives it back. The error is the reason why the shard was lost.
+// work crawls a shard and gives it back. The error is the reason why the node lost the shard.
 func (n *Node) work(ctx context.Context, o *owner, h *held) error { //nolint:contextcheck // what keeps the lease outlives the crawl
 	var tasks sync.WaitGroup
 	stop, stopped := context.WithCancel(n.alive)

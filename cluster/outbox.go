@@ -199,7 +199,7 @@ func (c *sentLinks) find(k weburl.Key) (*[sentWays]sentLink, uint64) {
 	return &c.sets[h%uint64(len(c.sets))], h
 }
 
-// has reports whether the link was sent with this depth or a smaller one.
+// has reports whether the link was sent with this depth or a smaller depth.
 func (c *sentLinks) has(k weburl.Key, depth int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,16 +25,16 @@ type owner struct {
 	ctx    context.Context // ends with the process
 	opened uint64          // sequence of the record that made the node the owner
 
-	turn chan struct{} // held by the goroutine that appends; no mutex is held meanwhile
+	turn chan struct{} // held by the goroutine that appends a record; no mutex is held meanwhile
 	last uint64        // last sequence of the journal; guarded by turn
 	err  error         // error that prevents further appends; guarded by turn
 
 	under stores // appends and commits in progress, with their start
 
 	mu     sync.Mutex
-	mark   uint64    // sequence of the last record with a group
-	latest time.Time // when the last acknowledged record was sent
-	bytes  int64     // bytes of groups since the last snapshot
+	mark   uint64    // sequence of the last kindGroup record
+	latest time.Time // time at which the last acknowledged record was sent
+	bytes  int64     // bytes of groups written since the last snapshot
 }
 
 func newOwner(ctx context.Context, e Engine, shard int, node string, ttl time.Duration, last, epoch uint64) *owner {
@@ -46,7 +46,7 @@ func newOwner(ctx context.Context, e Engine, shard int, node string, ttl time.Du
 var _ disk.Journal = (*owner)(nil)
 
 func newNonce() (n Nonce) {
-	_, _ = rand.Read(n[:]) // never fails
+	_, _ = rand.Read(n[:]) // Read never fails
 	return n
 }
 

@@ -18,14 +18,14 @@ const rateKey = "r:all"
 type lastTokens struct {
 	End int64         `json:"end"` // time after the reserved tokens, by the engine's clock
 	Gap time.Duration `json:"gap"` // interval between the tokens
-	By  claimant      `json:"by"`  // claimant that reserved them
+	By  claimant      `json:"by"`  // claimant that reserved the tokens
 }
 
 // tokenTime limits the lifetime of a rate token.
 const tokenTime = time.Second
 
 // tokens holds a process's tokens for the total rate, for crawls with the same interval. It reserves several tokens at a time, for
-// successive times. If the last tokens had another interval, the longer interval separates them from the new ones.
+// successive times. If the last tokens had another interval, the longer interval separates these from the new tokens.
 type tokens struct {
 	gap time.Duration
 	now chan struct{} // held by the goroutine that asks the engine for more

@@ -33,7 +33,7 @@ type record struct {
 	kind  kind
 	epoch uint64 // epoch of the owner, starting at 1
 	node  string
-	at    time.Time // when it was written, by the owner's clock
+	at    time.Time // when the record was written, by the owner's clock
 	body  []byte
 	old   bool // whether the record has oldVersion
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/politeness"
 )
 
-// maxRobots limits the size of a robots.txt file that is stored, in bytes. Larger ones are requested by each crawl.
+// maxRobots limits the size of a robots.txt file that is stored, in bytes. Each crawl requests larger files itself.
 const maxRobots = 900 << 10
 
 // Robots implements politeness.Sharing. It asks the engine, for at most a few seconds. Without an answer, the crawl must request the file

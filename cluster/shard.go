@@ -113,7 +113,7 @@ func (n *Node) storeConfig() disk.Config {
 }
 
 // Sink returns a sink that wraps the given one, which must be new and write in Shard.Dir. Its offset is committed under the sink's name and
-// the epoch, so that later owners do not truncate files of earlier ones.
+// the epoch, so that later owners do not truncate files of earlier owners.
 func (s *Shard) Sink(to sink.Sink) sink.Sink {
 	return &namedSink{to, cmp.Or(to.Name(), "sink") + "@" + strconv.FormatUint(s.Epoch, 10)}
 }
@@ -179,7 +179,7 @@ func (q *queue) Settle(ctx context.Context, c frontier.Claim, t frontier.Settlem
 	if err := q.Store.Settle(ctx, c, t); err != nil {
 		return err
 	}
-	if q.s.pages != nil { // not a page: pages are settled only by Commit
+	if q.s.pages != nil { // the claim is not a page, because pages are settled only by Commit
 		q.s.pages.end(1, 0)
 	}
 	return nil
@@ -296,8 +296,8 @@ func (q *queue) Claim(ctx context.Context) (frontier.Claim, error) {
 	}
 }
 
-// secure waits until the lease has at least a third of the TTL left. While nothing can be stored, no request may begin: what its response
-// says would be lost for the next owner. The error is ErrLease or the context's.
+// secure waits until the lease has at least a third of the TTL left. While nothing can be stored, no request may begin: the next owner
+// would not know its response. The error is ErrLease or the context's.
 func (s *Shard) secure(ctx context.Context) error {
 	ttl := s.node.job.TTL
 	for {

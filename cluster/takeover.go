@@ -231,5 +231,5 @@ func (n *Node) upgrade(ctx context.Context) bool {
 			return false
 		}
 	}
-	return false // the next call of look finds out whether all shards are upgraded
+	return false // the next call of the method look finds out whether all shards are upgraded
 }

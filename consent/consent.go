@@ -36,8 +36,8 @@ type Purpose uint8
 // The purposes.
 const (
 	Archive  Purpose = iota // to keep pages as they were, for people to read later
-	Research                // to study pages, without publishing them
-	Search                  // to find pages by their words and link to them
+	Research                // to study pages, without publishing the pages
+	Search                  // to find pages by their words and link to the pages
 	AIInput                 // to give pages to a model as input, as in retrieval-augmented generation
 	TrainAI                 // to train or fine-tune models
 	purposes
@@ -153,7 +153,7 @@ type Verdict struct {
 // Policy holds the purposes and uses that decide whether a page is refused. Nothing else refuses pages.
 type Policy struct {
 	Purposes []Purpose // purposes of the crawl; none: Research
-	Uses     []string  // uses in the words of sites, such as "train-ai": a page is refused if its site disallows one of them
+	Uses     []string  // uses in the words of sites, such as "train-ai": a page is refused if its site disallows any of these uses
 }
 
 // Judge returns the verdict about a record: that of [Record.For], or that of the first statement that disallows one of the uses.

@@ -18,9 +18,9 @@ type Page struct {
 	TDM      *TDM          // tdmrep.json of the page's origin; nil without a file
 	Licenses []*License    // licences named for the page: see [Page.Named]
 
-	Status int           // status of the response; 0 before there is one
+	Status int           // status of the response; 0 before there is a response
 	Header http.Header   // header of the response
-	Body   []byte        // body of the response if its status is 402, otherwise nil
+	Body   []byte        // body of a response with status 402, otherwise nil
 	Metas  []robots.Meta // META elements of the parsed document
 	Links  []string      // absolute targets of the document's <link rel=license>
 }
@@ -118,7 +118,7 @@ func (r *Record) directives(d robots.Directives, place Place, name string) {
 				s.Use, s.Signal = robots.UseTrainAI, robots.Disallowed
 			}
 			r.add(s)
-		} else if word == "noimageai" { // this is about images, not about the page
+		} else if word == "noimageai" { // noimageai is about images, not about the page
 			r.add(Statement{Place: place, Name: name, Text: term, Use: robots.UseTrainAIImage, Signal: robots.Disallowed})
 		}
 	}

@@ -31,7 +31,7 @@ type content struct {
 	pattern robots.Pattern
 	origin  string // origin of the pattern; "" if the pattern applies to every page that names the document
 	server  string
-	terms   []terms // alternatives, of which a user of the page can choose one
+	terms   []terms // alternative terms, of which a user of the page can choose one
 }
 
 // terms is one licence element of a document.
@@ -159,7 +159,7 @@ func newContent(pattern, server string) content {
 	pattern = strings.TrimSpace(pattern)
 	if u, err := weburl.Parse(pattern); err == nil { // an absolute URL
 		c.origin = u.Origin()
-		if _, after, ok := strings.Cut(pattern, "://"); ok { // taken as written, because a pattern may contain characters that URLs escape
+		if _, after, ok := strings.Cut(pattern, "://"); ok { // used as written, because URLs escape characters that a pattern may contain
 			if i := strings.IndexByte(after, '/'); i >= 0 {
 				pattern = after[i:]
 			} else {
@@ -288,7 +288,7 @@ func (t *terms) effect(p Purpose, server string) (e Effect, condition string) {
 		return Forbids, ""
 	}
 	e = Allows
-	for _, kind := range [...]string{"user", "geo"} { // only a user of the page can know whether these are met
+	for _, kind := range [...]string{"user", "geo"} { // only a user of the page can know whether these limits are met
 		if words := t.permits[kind]; len(words) > 0 {
 			e, condition = Conditional, "only for "+kind+" "+strings.Join(words, ",")
 		}

@@ -317,7 +317,7 @@ func brokeOff(p *fetcher.Page) bool {
 	return p.Truncated == fetcher.ReasonCutShort && p.Status/100 == 2
 }
 
-// better returns the last response, or the longest earlier one if that is more complete. earlier may be nil.
+// better returns the last response, or the longest earlier response if that is more complete. earlier may be nil.
 func better(last, earlier *fetcher.Page) *fetcher.Page {
 	worse := retryable(last.Status) || last.Status/100 == 2 && last.Truncated != "" && earlier != nil && len(last.Body) < len(earlier.Body)
 	if earlier != nil && worse {

@@ -23,7 +23,7 @@ const (
 	keyGateParts = "crawler/gate/" // prefix of the names that Gate.Changes returns
 	keyTally     = "crawler/tally"
 	keyHost      = "crawler/host/"
-	keyUsed      = "crawler/used/" // followed by the host; the value is its uses
+	keyUsed      = "crawler/used/" // followed by the host; the value counts the host's sitemaps and requests for robots.txt
 	keyNeed      = "crawler/need/"
 	keyBody      = "crawler/body/"
 	keyNear      = "crawler/near/"

@@ -14,7 +14,7 @@ import (
 const (
 	commitVisits = 1000
 	commitLinks  = 30_000
-	commitBytes  = 4 << 20 // of the texts of links: some 30,000 links of typical length
+	commitBytes  = 4 << 20 // bytes of the texts of links: some 30,000 links of typical length
 )
 
 // committer makes visits durable in a crawl with a durable frontier: it writes the records of visits to the sinks and the ends of their
@@ -36,13 +36,13 @@ type committer struct {
 	mu     *sync.Mutex // the output's lock: records and ends must have the same order
 	ends   []frontier.End
 	links  int
-	bytes  int               // of the links' texts
+	bytes  int               // bytes of the links' texts
 	pages  int64             // bytes of the visits' pages
 	values map[string][]byte // values of renderings, which are committed like visits
 	failed bool              // a sink has a record, complete or partial, that must not be committed
-	room   *sync.Cond        // signals that end may add more
+	room   *sync.Cond        // signals that the method end may add more ends
 
-	kick  chan struct{} // has room for one; signals that there may be something to commit
+	kick  chan struct{} // signals that there may be visits to commit; buffers one signal
 	quit  chan struct{}
 	ended sync.WaitGroup
 
@@ -215,7 +215,7 @@ func linkBytes(l *frontier.Request) int {
 	return len(l.URL.String()) + len(l.Via.String()) + len(l.Meta)
 }
 
-// ahead queues the links of a page that exceed the size of one commit, and leaves the remaining ones in links, so that no commit is
+// ahead queues the links of a page that exceed the size of one commit, and leaves the remaining links in links, so that no commit is
 // larger. If the process is killed before the visit is durable, the page is requested again, and the frontier already knows these links.
 func (m *committer) ahead(ctx context.Context, links *[]frontier.Request) error {
 	bytes := 0

@@ -76,7 +76,7 @@ type Config struct {
 	// Seeds are crawled in addition to the seeds passed to Run, Pages and Collect. If a URL is in both, the entry of this list
 	// applies.
 	Seeds []Request
-	// Since makes requests conditional for URLs that an earlier crawl knows, and queues those in scope that its method All lists.
+	// Since makes requests conditional for URLs that an earlier crawl knows, and queues the URLs in scope that its method All lists.
 	// See NotModified. nil: no such crawl.
 	Since History
 
@@ -89,7 +89,7 @@ type Config struct {
 	Commits    Commits     // how a crawl with a durable Frontier makes visits durable
 
 	// Hosts are settings of hosts, domains or ranges of addresses. Only the first entry that matches a host applies to it.
-	// [Report].Unmet lists those that matched none.
+	// [Report].Unmet lists the entries that matched no host.
 	Hosts []HostSettings
 
 	// Canonical decides which spellings of a URL count as one page. Requests always use the spelling that was found. A Frontier set here
@@ -145,7 +145,7 @@ type Config struct {
 	// Priorities are rules for the priorities of links, seeds and entries of sitemaps; the first that matches a URL decides.
 	// Priority is for links that no rule matches.
 	Priorities []PriorityRule
-	// Priority returns the priority of a link that is about to be queued. It is also called for links to known URLs: one that is
+	// Priority returns the priority of a link that is about to be queued. It is also called for links to known URLs: a URL that is
 	// still queued is raised if a page found later gives it a higher priority. It is not called for links that are rejected.
 	// Visit.Priority is the priority of the page. It is called concurrently, before the Handler can change the Visit. A panic fails
 	// the visit. nil: every link has priority 0.
@@ -155,8 +155,8 @@ type Config struct {
 	// called like Priority, which it excludes; Visit.Score is the score of the page. With Score, the next URL of a host is chosen when
 	// the links of the last page are durable. Order must not be by hash.
 	Score func(v *Visit, l *Link) float64
-	// BestFirst chooses, among the hosts that may be requested now, the one whose first URL has the highest priority and score, not the
-	// one that has waited longest. The other hosts wait, perhaps for ever. With a limit of Pages, the crawl also waits for a host that
+	// BestFirst chooses, among the hosts that may be requested now, the host whose first URL has the highest priority and score, not the
+	// host that has waited longest. The other hosts wait, perhaps for ever. With a limit of Pages, the crawl also waits for a host that
 	// has a better URL but is pausing or responding, for at most a minute. No request is made earlier because of BestFirst. A Frontier
 	// that the program sets needs its own BestFirst (frontier.MemoryConfig, disk.Config).
 	BestFirst bool
@@ -213,15 +213,15 @@ type Limits struct {
 	// Sitemaps limits the sitemaps fetched per host, which PagesPerHost and Pages count, too. Sitemaps beyond it are [Deferred],
 	// with [ReasonSitemapBudget]. One robots.txt or index adds at most twice as many to the queue. 0: 500; Unlimited.
 	Sitemaps Limit
-	// Resources limits the requests for resources of rendered pages, of all pages together; those in flight when it is reached are
+	// Resources limits the requests for resources of rendered pages, of all pages together; requests in flight when it is reached are
 	// completed. Pages are then rendered with the responses so far. 0: 20 for each of Pages; Unlimited.
 	Resources Limit
-	// Robots limits the requests for robots.txt that links, redirects, sitemaps and resources cause; those for seeds do not count,
-	// and those in flight when it is reached are completed. URLs that need another one are [Deferred], with [ReasonRobotsBudget].
+	// Robots limits the requests for robots.txt that links, redirects, sitemaps and resources cause; requests for seeds do not count,
+	// and requests in flight when it is reached are completed. URLs that need another request are [Deferred], with [ReasonRobotsBudget].
 	// With PagesPerHost, the URLs of one host may cause at most 20 for each of its pages. 0: 20 for each of Pages; Unlimited.
 	Robots Limit
 	Bytes  Limit         // body bytes received; requests in flight when it is reached are completed. 0: Unlimited
-	Time   time.Duration // from the start of the crawl to the last claim of a URL. 0: Forever
+	Time   time.Duration // time from the start of the crawl to the last claim of a URL. 0: Forever
 	// Errors is the number of Failed visits at which the crawl ends, including those failed by errors and panics of the Handler. 0:
 	// Unlimited.
 	Errors       Limit
@@ -242,7 +242,7 @@ type ScopeConfig struct {
 	Custom Scope
 
 	// Beyond is the number of consecutive links that are followed out of the scope. With 1, pages outside that pages inside link to
-	// are fetched; with 2, the pages that those link to are fetched, too; and so on up to frontier.MaxBeyond. A link back into the
+	// are fetched; with 2, pages to which these pages link are fetched, too; and so on up to frontier.MaxBeyond. A link back into the
 	// scope starts the count again; links of the last page outside are not followed. URLs that an exclude rule matches are never
 	// fetched. The links are counted on the path on which a page is found first. 0: none.
 	Beyond int
@@ -278,7 +278,7 @@ type Commits struct {
 	// Gate stores the gate's state with every commit, and not only every ten seconds or 10,000 requests: for a frontier from which
 	// another machine may continue at any time, without the ledger (politeness.Gate.TakeOver).
 	Gate bool
-	// Bytes is the number of bytes of fetched pages after which a commit is due earlier. If as much arrives again during the commit,
+	// Bytes is the number of bytes of fetched pages after which a commit is due earlier. If the same amount arrives during the commit,
 	// further pages wait. 0: no limit.
 	Bytes int64
 }
@@ -296,14 +296,14 @@ type Traps struct {
 
 // Duplicates controls how pages with the same content as others are handled.
 type Duplicates struct {
-	// Same is the number of URLs that may have the same body. Further ones are [Duplicate] and their links are not followed, so that
+	// Same is the number of URLs that may have the same body. Further URLs are [Duplicate] and their links are not followed, so that
 	// error pages with status 200 and mirrored parts of sites do not lead further. 0: Unlimited.
 	Same Limit
-	// Soft is the number of URLs of one host that may respond with status 200 and the same HTML page. Further ones are [Duplicate],
+	// Soft is the number of URLs of one host that may respond with status 200 and the same HTML page. Further URLs are [Duplicate],
 	// with [reasonSoft404], and their links are not followed. Such pages are nearly always error pages. 0: 50; Unlimited.
 	Soft Limit
 	// NearBits enables the search for pages that are nearly the same: if the 64-bit similarity hashes of two pages differ in at
-	// most this many bits (1 to 3), Visit.NearOf of the later page names the earlier one. It changes no outcome. 0: off.
+	// most this many bits (1 to 3), Visit.NearOf of the later page names the earlier page. NearBits changes no outcome. 0: off.
 	NearBits int
 }
 
@@ -443,7 +443,7 @@ func (c Config) bounded() bool {
 // the Configs inside it: errors.As finds the first of them, and Unwrap() []error of the joined error returns all.
 type ConfigError struct {
 	Field   string // "Limits.Depth", "Seeds[3].URL"
-	Problem string // what is wrong with it: "is -7: must be 1 or more"
+	Problem string // what is wrong with the field: "is -7: must be 1 or more"
 	Err     error  // the cause; may be nil
 }
 

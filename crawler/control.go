@@ -94,7 +94,7 @@ func (c *Crawler) Rescore(ctx context.Context, score func(frontier.Request) floa
 	return changed, nil
 }
 
-// frontiers returns the frontiers of all Runs, or the configured one.
+// frontiers returns the frontiers of all Runs, or the configured frontier.
 func (c *Crawler) frontiers() []frontier.Frontier {
 	c.mu.Lock()
 	defer c.mu.Unlock()

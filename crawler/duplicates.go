@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/internal/simhash"
 )
 
-// duplicates finds pages whose body is that of earlier pages, or nearly so. It is safe for concurrent use.
+// duplicates finds pages whose body is equal or similar to that of an earlier page. It is safe for concurrent use.
 type duplicates struct {
 	limits     Duplicates
 	contents   *contents
@@ -36,7 +36,7 @@ type meeting struct {
 	grouped bool // counted in duplicates.trapCounts
 }
 
-// meet compares the body with earlier ones, and reports whether too many URLs have had the same body.
+// meet compares the body with earlier bodies, and reports whether too many URLs have had the same body.
 //
 // If many URLs of one host return the same HTML page with status 200, it is usually an error page with a wrong status, or the response of
 // a script that ignores its parameters. No request is made to verify this. In other cases (pages that are nearly empty, applications

@@ -179,7 +179,7 @@ func (a *attempt) settle(ctx context.Context, s frontier.Settlement) {
 	}
 }
 
-// reservation holds what one visit has counted before it is known whether the visit is final: a page of the crawl and of its host, a body
+// reservation holds the counts of a visit while it is unknown whether the visit is final: a page of the crawl and of its host, a body
 // in duplicates, and in trapCounts its links and the Handler's additions. commit makes the counts permanent when the visit is final. When
 // an attempt ends, counts that it has not committed are released: see attempt.serve.
 type reservation struct {

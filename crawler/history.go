@@ -36,8 +36,8 @@ type visited struct {
 }
 
 // ReadHistory reads the visits.jsonl of an earlier crawl: the pages that were fetched completely with status 200, or were not modified.
-// If several lines concern one URL, the last one counts. ReadHistory keeps at most the given number of pages (0: defaultMaxHistory),
-// about 300 bytes each. It skips the others, which the next crawl then fetches completely. A truncated last line is ignored. It returns
+// If several lines concern one URL, the last line counts. ReadHistory keeps at most the given number of pages (0: defaultMaxHistory),
+// about 300 bytes each. It skips further pages, which the next crawl then fetches completely. A truncated last line is ignored. It returns
 // the error of r, or one that wraps ErrHistory and contains the line number.
 func ReadHistory(r io.Reader, most int) (*Visited, error) {
 	h := &Visited{pages: map[weburl.Key]visited{}}
@@ -260,7 +260,7 @@ func (c *Config) unchanged(v *Visit, claim frontier.Claim) bool {
 	return true
 }
 
-// maxValidator limits the validators that are stored, in bytes. No server needs longer ones.
+// maxValidator limits the validators that are stored, in bytes. No server needs longer validators.
 const maxValidator = 1024
 
 // validators returns p's validators for a later conditional request.

@@ -24,7 +24,7 @@ import (
 type HostSettings struct {
 	// Match is a host name ("www.site.test", at any port, or "www.site.test:8080"), a domain with all names below it ("*.site.test",
 	// which includes site.test), or a range of addresses ("192.0.2.0/24", or a single address). A range applies to hosts that no entry
-	// matches by name. A host's name is known before its address, so entries for ranges must come after those for names, and cannot have
+	// matches by name. A host's name is known before its address, so entries for ranges must come after entries for names, and cannot have
 	// Header or Rules.
 	Match string
 	// Delay is the minimum time between the end of one request to a host and the start of the next, instead of Politeness.Delay. Only
@@ -42,7 +42,7 @@ type HostSettings struct {
 	// sent to every port and scheme that Match includes; use Fetch.Headers for secrets of a single origin. Archives mask the
 	// values. Fetch.Headers and Fetch.Request take precedence.
 	Header http.Header
-	// Rules take precedence over those of Scope: if one of them matches, it decides. As in Scope, the last match wins, and if the first
+	// Rules take precedence over those of Scope: if one of Rules matches, it decides. As in Scope, the last match wins, and if the first
 	// rule is an include, URLs that no rule matches are out of scope.
 	Rules []ScopeRule
 }
@@ -189,7 +189,7 @@ func (t *hostTable) unmet() []string { return t.whose(false) }
 // matches returns the Match of every entry that matched a host, for recall.
 func (t *hostTable) matches() []string { return t.whose(true) }
 
-// whose returns the Match of every entry that matched a host of the crawl (met), or that matched none.
+// whose returns the Match of every entry that matched a host of the crawl (met), or of every entry that matched no host.
 func (t *hostTable) whose(met bool) (matches []string) {
 	if t == nil {
 		return nil
@@ -257,8 +257,8 @@ func (t *hostTable) request(fc *fetcher.Config) func(context.Context, weburl.URL
 
 // hostScope holds the scope rules of an entry of Config.Hosts.
 type hostScope struct {
-	rules []compiledRule // for URLs
-	types []compiledRule // for media types of responses
+	rules []compiledRule // rules about URLs
+	types []compiledRule // rules about media types of responses
 	none  string         // name of the rule that excludes URLs that no include matches
 }
 

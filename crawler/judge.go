@@ -187,7 +187,7 @@ func checkKind(k frontier.Kind) error {
 }
 
 // beyondRules holds, by the number of links beyond the scope, the names of the rules for links that lead out of the scope: hop for a link
-// that may be followed, last for a link that is not, because its page is the last one outside.
+// that may be followed, last for a link that is not, because its page is the last page outside.
 var beyondRules = [frontier.MaxBeyond + 1]struct{ hop, last string }{
 	{last: "the page itself is outside the scope"},
 	{"one link beyond the scope", "the page is one link beyond the scope"},
@@ -233,7 +233,7 @@ func (j *judge) beyondAfter(c frontier.Claim, to weburl.URL) uint8 {
 }
 
 // room tracks how many links of one page can still be queued. Other pages queue links at the same time, so room rejects nearly all links
-// that do not fit, and the frontier rejects the rest.
+// that do not fit, and the frontier rejects the other links that do not fit.
 type room struct {
 	queue             frontier.Frontier
 	scheme, authority string // host to which urls and bytes belong

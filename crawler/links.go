@@ -26,7 +26,7 @@ type linker struct {
 	encoder weburl.Encoder // encoder of the current page
 	keys    []weburl.Key
 	known   []bool
-	final   []bool     // by index in keys: no priority raises the queued URL
+	final   []bool     // whether no priority raises the queued URL, by index in keys
 	follow  []followed // the links whose keys are in keys
 	judged  *verdicts
 	counts  map[Fate]int // number of the page's links by fate
@@ -138,12 +138,12 @@ func (k *linker) limit(doc *extract.Document) {
 	}
 }
 
-// aroundExtract calls the Extractor that Config.AroundExtract returned, and passes the linker of the page to the Extractor that this one
+// aroundExtract calls the Extractor that Config.AroundExtract returned, and passes the linker of the page to the Extractor that the former
 // wraps.
 type aroundExtract struct {
 	outer   Extractor
 	judge   *judge
-	linkers sync.Map // from *fetcher.Page to *linker, until the wrapped Extractor is called
+	linkers sync.Map // maps a *fetcher.Page to its *linker, until the wrapped Extractor is called
 }
 
 func newAroundExtract(j *judge, around func(Extractor) Extractor) *aroundExtract {
@@ -404,7 +404,7 @@ func (v *Visit) Links() []Link {
 	return links
 }
 
-// navigates reports whether a link leads to another page rather than to a resource of this one.
+// navigates reports whether a link leads to another page rather than to a resource of this page.
 func navigates(l extract.Link) bool {
 	if l.Kind != extract.LinkRel {
 		return l.Kind.Navigation()

@@ -46,7 +46,7 @@ func parseBottleneck(name string) bottleneck {
 
 type need struct {
 	total time.Duration
-	last  time.Duration // the pause after the last request; the crawl need not wait for its end
+	last  time.Duration // the pause after the last request, for which the crawl need not wait
 	slots int
 }
 

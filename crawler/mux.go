@@ -21,8 +21,8 @@ import (
 //	mux.On("", broken, crawler.WithStatus(404, 410))
 //	mux.Else(rest)
 //
-// Routes are tried in the order in which they were added, and the first one that matches gets the visit: add the most specific
-// routes first. A visit that matches none goes to Else's Handler, or is only recorded.
+// Routes are tried in the order in which they were added, and the first route that matches gets the visit: add the most specific
+// routes first. A visit that matches no route goes to Else's Handler, or is only recorded.
 //
 // A pattern is [HOST]PATH, matched against the URL without scheme and query:
 //
@@ -111,7 +111,7 @@ func (v *Visit) PathValue(name string) string {
 // Condition is a test that a visit must pass for a route of a [Mux], in addition to the pattern.
 type Condition struct {
 	holds func(v *Visit) bool
-	fate  bool // holds tests the outcome of the URL
+	fate  bool // holds depends on the outcome of the visit
 }
 
 // had is the condition of routes that have no condition on the outcome.
@@ -152,7 +152,7 @@ func When(holds func(v *Visit) bool) Condition { return Condition{holds: holds} 
 
 // pattern describes the URLs that a route matches.
 type pattern struct {
-	host     string // in lower case; "" for any
+	host     string // host in lower case; "" for any
 	suffix   bool   // host is the end of a name, including the dot before it
 	port     bool   // host includes a port
 	segments []segment

@@ -206,8 +206,8 @@ func (c *Config) account() (func(u weburl.URL) string, error) {
 	}, nil
 }
 
-// copyRobots returns the value of Politeness.CopyRobots. It stores a robots.txt that another crawl has requested, as evidence for this
-// one.
+// copyRobots returns the value of Politeness.CopyRobots. It stores a robots.txt that another crawl has requested, as evidence for the
+// crawl that uses it.
 func (c *Config) copyRobots() func(u weburl.URL, f politeness.RobotsFile) error {
 	if c.KeepRobots == nil {
 		return nil

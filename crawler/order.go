@@ -26,7 +26,7 @@ const orderHash = "hash:"
 const maxSeed = 64
 
 // OrderHash returns the order by the tickets of URLs: draw.Ticket, with this seed, of the canonical form under Config.Canonical. Among
-// the known URLs, one with a small ticket comes first, wherever it was found. Tickets are grouped in classes; within a class, URLs come
+// the known URLs, a URL with a small ticket comes first, wherever it was found. Tickets are grouped in classes; within a class, URLs come
 // in the order in which they are found. All known URLs whose tickets are below those of the remaining URLs have been requested, and these
 // are a random sample of the known URLs. The other requested URLs came while fewer URLs were known, or are of a class of which URLs
 // remain. The seed is 1 to 64 bytes, without white space.

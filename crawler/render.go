@@ -26,7 +26,7 @@ type Renderer interface {
 // Rendered describes the result of rendering a page: its state after its scripts have run.
 type Rendered struct {
 	Why        string         // the rule that selected the page for rendering, one of render's Rule constants
-	Rounds     int            // number of rounds
+	Rounds     int            // number of rounds of rendering
 	Virtual    time.Duration  // time that has passed on the page's clock
 	DOM        []byte         // the document after rendering, as HTML in UTF-8; nil: the Visit has the page as fetched
 	Routes     []render.Route // addresses to which scripts tried to go: links of the page
@@ -212,7 +212,7 @@ func newRenders(c *Config) *renders {
 	}
 }
 
-// rendering returns the waiting rendering of the claim's URL and removes it from the waiting ones. It returns nil if there is none.
+// rendering returns the waiting rendering of the claim's URL and removes it from the waiting renderings. It returns nil if there is none.
 func (a *attempt) rendering() *rendering {
 	x := a.run.renders.of(a.claim.URL)
 	if x != nil && x.attempt != a.claim.Attempt { // the page must be fetched again, because this is another attempt

@@ -205,8 +205,8 @@ func (s *renders) revive(value []byte, now time.Time) (*rendering, error) {
 // are committed. Later processes may use them only then.
 type sharedRenders struct {
 	mu      sync.Mutex
-	added   []render.Record // those added since the last commit ended
-	earlier []render.Record // those added before; the next commit includes their exchanges
+	added   []render.Record // records added since the last commit ended
+	earlier []render.Record // records added before; the next commit includes the exchanges of their responses
 }
 
 // shareRenders makes the crawl use Config.RenderStore.

@@ -67,7 +67,7 @@ type Report struct {
 	// Lost counts those requests, included in Requests, that were cut off because the process was killed or failed, or whose responses
 	// were lost with it. No other count includes them. Package job sets it.
 	Lost int `json:"lost_requests,omitempty"`
-	// NotShared is the reason why the crawl did not take turns with the crawls of other processes, although it was to do so; "" if it
+	// NotShared is the reason why the crawl did not take turns with the crawls of other processes, although it should; "" if it
 	// did.
 	NotShared string `json:"not_shared,omitempty"`
 
@@ -121,7 +121,7 @@ type Report struct {
 	Near         int `json:"near_duplicates,omitempty"`
 	Noncanonical int `json:"noncanonical"` // fetched pages that declare another URL as their canonical one
 
-	// Bound is a lower bound of the time for the requests of this crawl: the largest sum, for one host or one address, of its requests,
+	// Bound is a lower bound of the time for the requests of this crawl: the largest sum, for a host or an address, of its requests,
 	// made one at a time, and the required pauses between them. BoundBy is that host or address.
 	Bound   Duration `json:"bound_s"`
 	BoundBy string   `json:"bound_by,omitempty"`
@@ -377,7 +377,7 @@ func (t *tally) visit(v *Visit) (failed int) {
 // seed records whether a bot wall prevented a seed from being fetched.
 func (t *tally) seed(v *Visit) {
 	url := v.URL.String()
-	t.r.WalledSeeds = slices.DeleteFunc(slices.Clone(t.r.WalledSeeds), func(s WalledSeed) bool { return s.URL == url }) // of an earlier attempt
+	t.r.WalledSeeds = slices.DeleteFunc(slices.Clone(t.r.WalledSeeds), func(s WalledSeed) bool { return s.URL == url }) // remove an earlier entry
 	if wall, is := v.wall(); is && len(t.r.WalledSeeds) < maxWalledSeeds {
 		t.r.WalledSeeds = append(t.r.WalledSeeds, WalledSeed{url, wall})
 	}

@@ -92,7 +92,7 @@ func (k *checkpoint) keepRules(ctx context.Context, book rulebook, ended bool) e
 	return k.mark(ctx, keyRules, rules)
 }
 
-// changedRules returns the error for a frontier whose crawl had other settings. settings names those that differ.
+// changedRules returns the error for a frontier whose crawl had other settings. settings names the settings that differ.
 func changedRules(settings string) error {
 	return fmt.Errorf("%w (%s): use a new frontier for the changed settings", ErrRulesChanged, settings)
 }

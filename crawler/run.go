@@ -91,7 +91,7 @@ func newRun(cfg Config, c *Crawler, seeds []string) (*run, error) {
 	return r, nil
 }
 
-// make creates the parts; each uses only earlier ones.
+// make creates the parts of a run; each part uses only earlier parts.
 func (r *run) make(had *atomic.Bool) error {
 	r.makeFrontier()
 	if err := r.makeJudge(); err != nil {

@@ -68,8 +68,8 @@ type SeedScope struct {
 	name  string          // name of the kind when it is reported as a rule
 	names map[string]bool // hosts or domains
 	dirs  map[string]map[string]bool
-	rules []compiledRule // for URLs
-	types []compiledRule // for responses
+	rules []compiledRule // rules about URLs
+	types []compiledRule // rules about responses
 	hosts *hostTable     // rules of entries of Config.Hosts
 }
 

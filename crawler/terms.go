@@ -47,7 +47,7 @@ type document struct {
 	license *consent.License // at least one of license and tdm is set if the document has statements
 	tdm     *consent.TDM
 	known   bool // the document was read, or could not be
-	unused  bool // no page has used the document since it was requested; one may, even if it expires before the host may be requested again
+	unused  bool // no page has used the document since the request; one page may do so even after Expires, because the host may be slow
 	busy    bool // the document is being requested
 	next    weburl.URL
 	hops    int
@@ -85,8 +85,8 @@ type waitingPage struct {
 const (
 	keyTerms = "crawler/terms/" // followed by the URL of the document
 
-	maxDocuments  = 64       // per origin, because pages can name any number of documents
-	maxTermsBytes = 64 << 20 // in memory; other documents are read again from the store or requested again
+	maxDocuments  = 64       // maximum per origin, because pages can name any number of documents
+	maxTermsBytes = 64 << 20 // maximum bytes in memory; other documents are read again from the store or requested again
 	maxSites      = 10_000   // entries of terms.sites
 	failedTerms   = time.Hour
 	busyTerms     = time.Second

@@ -127,7 +127,7 @@ type trapCounts struct {
 	mu      sync.Mutex
 	seed    uint64
 	counts  map[uint64]uint32
-	changed map[uint64]struct{}       // groups changed since the last call of changes; nil before the first call
+	changed map[uint64]struct{}       // groups whose counts changed since the last call of changes; nil before the first call
 	fresh   bool                      // the table has been emptied since the last call of changes
 	kept    func(group uint64) uint32 // returns the count that an earlier process stored; may be nil
 }

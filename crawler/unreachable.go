@@ -69,7 +69,7 @@ type unanswered struct {
 
 const (
 	enoughAttempts = 3      // a host's robots.txt is requested at once, after 1 s, and 5 s later
-	maxUnanswered  = 10_000 // with more hosts, some seconds are too short to decide
+	maxUnanswered  = 10_000 // maximum number of hosts, because with more hosts a few seconds decide nothing
 )
 
 // hear records that a host has responded. Nothing is recorded from then on.
@@ -83,7 +83,7 @@ func (v *unanswered) hear() {
 }
 
 // note records that a request for u, which a URL of host needed, has failed. times is a minimum for the number of failures so far,
-// including those of earlier processes. note returns the number of hosts with enough attempts.
+// including attempts of earlier processes. note returns the number of hosts with enough attempts.
 func (v *unanswered) note(host string, u weburl.URL, err error, times int) (spent int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

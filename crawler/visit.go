@@ -87,7 +87,7 @@ const (
 // that decided. A Handler, the sinks and [Crawler.Pages] all see the same visits. Links that the scope rejects never enter the crawl and
 // get no Visit: [Visit.Links] of their page lists them, with the rule.
 //
-// A Handler must not keep a Visit after it returns unless it copies what it needs: Page.Body is reused.
+// A Handler must not keep a Visit after it returns unless it copies the data that it needs: Page.Body is reused.
 type Visit struct {
 	URL      weburl.URL
 	Via      weburl.URL // the page or redirect that led to the URL; zero for a seed
@@ -161,7 +161,7 @@ type Fate string
 // The fates of links, stable across versions.
 const (
 	FateFollow   Fate = "follow"       // in scope: queued, unless the URL is known
-	FateScope    Fate = "out_of_scope" // a scope rule rejected it
+	FateScope    Fate = "out_of_scope" // a scope rule rejected the URL
 	FateDepth    Fate = "too_deep"
 	FateNoFollow Fate = "nofollow" // the page or the link has nofollow
 	FateResource Fate = "resource" // an image, style sheet or other part of the page

@@ -97,7 +97,7 @@ type auditor struct {
 	e       Expect
 	log     []Request
 	found   []Violation
-	looks   map[string][]look   // looks at robots.txt, keyed by origin
+	looks   map[string][]look   // attempts to fetch robots.txt, keyed by origin
 	hops    map[int]bool        // IDs of requests that followed the redirects of a robots.txt
 	hosts   map[string]*lane    // state of P3 and P4, keyed by host
 	addrs   map[string]*lane    // state of P6, keyed by address

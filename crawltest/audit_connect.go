@@ -147,7 +147,7 @@ func (a *auditor) unreached(dials []Dial, lookups []Lookup) {
 		if i := slices.IndexFunc(a.log, func(r Request) bool { return r.site == s }); i >= 0 {
 			first = a.log[i].Start
 			if pathOfURL(a.log[i].URL) != robotsPath {
-				continue // the robots.txt of another site is at this site, and requests for it need not consider the failures of this site
+				continue // this site serves the robots.txt of another site, for which its own failures do not matter
 			}
 		}
 		if to := a.redirectedTo(s); first.IsZero() || !to.IsZero() && to.Before(first) {

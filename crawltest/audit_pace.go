@@ -37,8 +37,8 @@ func (l *lane) add(r *Request, slack time.Duration) {
 
 // conflict lists the requests because of which r must not be sent yet.
 type conflict struct {
-	flying, near   int      // numbers of requests in flight when r began, and of those plus requests that ended too shortly before
-	overlap, close *Request // the last request that overlaps with r, and the last one that ended too shortly before
+	flying, near   int      // number of requests in flight when r began; near also counts requests that ended too shortly before r
+	overlap, close *Request // the last request that overlaps with r; the last request that ended too shortly before r
 	required       time.Duration
 }
 
@@ -139,7 +139,7 @@ func (a *auditor) crowded(r *Request, c conflict, operator time.Duration, per in
 		return
 	}
 	if rule == "P6" && c.sameHost(r) {
-		return // another rule has reported it
+		return // another rule has reported the request
 	}
 	a.report(v)
 }

@@ -236,11 +236,11 @@ func (a *auditor) robotsRetries() {
 
 // outage is a series of consecutive failed looks at one robots.txt.
 type outage struct {
-	first, last *look // nil if the last look did not fail
+	first, last *look // nil if the last attempt to fetch robots.txt did not fail
 	n           int
-	late        time.Duration // sum of the delays of looks beyond what Expect.RobotsRetry allows
-	had         *look         // the last good look
-	flying      *look         // the previous look
+	late        time.Duration // sum of the delays of attempts beyond what Expect.RobotsRetry allows
+	had         *look         // the last successful attempt
+	flying      *look         // the previous attempt
 }
 
 // before checks a look against the results of the earlier looks.

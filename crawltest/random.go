@@ -11,7 +11,7 @@ import (
 type RandomConfig struct {
 	Hosts int // number of hosts; 0 means 5
 	Pages int // approximate number of pages of each host; 0 means 12
-	Links int // maximum number of links of each page, besides the one that makes it reachable; 0 means 4
+	Links int // maximum number of links of each page, besides the link that makes the page reachable; 0 means 4
 
 	// Agent is the product token for which some hosts have a separate group of rules, which takes precedence over the general group. If
 	// it is "", no host has such a group.
@@ -69,11 +69,11 @@ type randomHost struct {
 	files int
 
 	failing bool        // the host has a robots.txt, and pages that never work; it counts as dead
-	walled  bool        // the host's pages are challenges of a bot wall; it is failing, too
+	walled  bool        // the host's pages are challenges of a bot wall; failing is set, too
 	strict  bool        // the host answers 429 if its Crawl-delay is not kept
 	excused bool        // set by Excuse
 	lifted  bool        // set by Lift
-	rules   *randomHost // the host of its robots.txt; nil if it is this one
+	rules   *randomHost // the host of this host's robots.txt; nil if it is the same host
 }
 
 // lost reports whether a crawler need not fetch any page of the host.
@@ -95,7 +95,7 @@ type RandomHost struct {
 	Origin string
 	Name   string
 	Works  bool // the host is not permanently down
-	Strict bool // it answers 429 if its Crawl-delay is not kept
+	Strict bool // the host answers 429 if its Crawl-delay is not kept
 }
 
 // Hosts returns the web's hosts, in the order in which they were generated.
@@ -119,10 +119,10 @@ type nodeKind int
 
 const (
 	nodePage nodeKind = iota
-	nodeText          // not HTML: it has no links
+	nodeText          // not HTML, so without links
 	nodeRedirect
 	nodeMissing // 404
-	nodeHidden  // a trap: a URL that is only mentioned where links do not count
+	nodeHidden  // a URL that is mentioned only where links do not count, as a trap
 )
 
 // node is one URL.
@@ -132,7 +132,7 @@ type node struct {
 	kind      nodeKind
 	forbidden bool
 	nofollow  bool // the page asks crawlers not to follow its links
-	broken    bool // never works
+	broken    bool // the page never works
 	links     []*node
 	hidden    []*node
 	to        *node // target of a redirect

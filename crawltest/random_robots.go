@@ -10,7 +10,7 @@ import (
 // rule is a group of robots.txt lines, with paths that show their meaning by RFC 9309.
 type rule struct {
 	lines          []string
-	forbids, leads []string // paths that the lines forbid; and similar paths that they allow
+	forbids, leads []string // paths that the lines forbid; similar paths that the lines allow
 }
 
 // rules returns the rules to choose from. Their paths are numbered, so that none occurs twice.

@@ -20,9 +20,9 @@ type Request struct {
 	URL       string         // absolute, as requested
 	Line      string         // the request line as sent, cut to 16 KiB
 	Method    string
-	Header    http.Header // of the request, without Host
+	Header    http.Header // header of the request, without Host
 	UserAgent string
-	Start     time.Time   // when the request's first byte arrived
+	Start     time.Time   // time at which the request's first byte arrived
 	End       time.Time   // time of the answer's last byte, or of the connection's end if the answer is incomplete; zero while in flight
 	Status    int         // 0 if the request was never answered
 	Answer    http.Header // header of the answer
@@ -66,7 +66,7 @@ type serverConn struct {
 
 	// guarded by web.mu
 	cur  *entry // the request being read or answered
-	next *entry // a request that arrived while cur was being answered
+	next *entry // a request that arrived while the site was answering cur
 	over bool
 }
 

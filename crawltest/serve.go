@@ -199,7 +199,7 @@ func (p plan) give(a http.ResponseWriter, r *http.Request) {
 // write sends a page that is not a handler.
 func (p *Page) write(a http.ResponseWriter) {
 	h := a.Header()
-	h["Content-Type"] = nil // net/http would detect one
+	h["Content-Type"] = nil // otherwise net/http would detect the type
 	if p.typ != "" {
 		h.Set("Content-Type", p.typ)
 	}

@@ -13,7 +13,7 @@ type Truth struct {
 	Redirects []string // URLs answered with 3xx
 	Gone      []string // URLs answered with 404
 	Forbidden []string // URLs that are linked, but must never be requested
-	Excused   []string // URLs that may be requested: they never work, or are only reachable through such URLs
+	Excused   []string // URLs that may be requested: pages that never work, and pages that are only reachable through these
 	robots    map[string]bool
 }
 

@@ -13,10 +13,10 @@ type collector struct {
 
 	inert     int  // number of open templates from the outermost one whose content is not shown
 	shadow    int  // number of open templates whose content is shown: declarative shadow roots
-	based     bool // the base element that applies was read
-	titled    bool // the title element that applies was read
+	based     bool // the base element that counts was read
+	titled    bool // the title element that counts was read
 	inTitle   bool // the next text is that of the title
-	refreshed bool // the refresh that applies was read
+	refreshed bool // the meta refresh that counts was read
 	svgStyle  bool // inside a style element of SVG, whose content arrives as text
 	styleAt   int  // offset of the style element
 

@@ -18,7 +18,7 @@ type cssScanner struct {
 	start    int // offset of the reference's token
 	at       int // offset of the reference, without its quotes
 
-	atImport bool // the position is after "@import" and before its URL
+	atImport bool // the position is after "@import" and before the URL
 	muted    bool // the position is in a rule in which url() is only a name
 }
 
@@ -275,7 +275,7 @@ func CSS(body []byte) *Document {
 type cssPlace struct {
 	tag, attr string
 	sheet     bool // @import is valid
-	offset    int  // offset of the links, unless each has its own
+	offset    int  // offset of the links, unless each link has a separate offset
 }
 
 // css adds the references in s as links.

@@ -25,7 +25,7 @@ type Link struct {
 	Attr   string // name in lower case; "" for a header field or the text of an element
 	Rel    Rel    // link types of a, area and link elements, of an Atom link or a Link header field
 	Text   string // text of the link, with white space collapsed, cut to 256 bytes
-	Type   string // media type that the document declares for the target, as written; for link elements and similar ones
+	Type   string // media type that the document declares for the target, as written; "" if there is none
 	Offset int    // byte offset of the tag in the body, or of the reference in a stylesheet
 }
 
@@ -39,7 +39,7 @@ func (l Link) Resource() bool {
 
 // Meta is one META element that has a name or http-equiv attribute.
 type Meta struct {
-	Name    string // in lower case; value of http-equiv if there is no name
+	Name    string // name in lower case; value of http-equiv if there is no name
 	Content string
 }
 
@@ -52,7 +52,7 @@ type Document struct {
 	Title     string // text of the first title element, with white space collapsed
 	Canonical string // href of the first link with rel=canonical, as written
 	Lang      string // language of the html element, as written
-	Metas     []Meta // at most 1,000
+	Metas     []Meta // at most 1,000 elements
 	Links     []Link // in document order
 	Dropped   int    // number of links beyond the limit
 }
@@ -109,8 +109,8 @@ type Options struct {
 	MaxAttr   int      // maximum length of an attribute's value as written, in bytes; longer values are skipped; 0 means 64 KiB
 	MaxTitle  int      // length in bytes to which the title is cut; 0 means 4 KiB
 	Resources bool     // find images, scripts, media, objects, and url() and @import in CSS, too
-	DataAttrs []string // attributes that contain one reference each, at any element, such as "data-href"; case is ignored
-	Forms     bool     // find the action of forms sent by GET, too; never of those sent by POST
+	DataAttrs []string // attributes of any element that contain one reference each, such as "data-href"; case is ignored
+	Forms     bool     // also find the action of forms sent by GET; never of forms sent by POST
 	// Scripting says that scripts have run on the page, so that the contents of noscript are text (HTML Standard section 4.12.2).
 	// Otherwise they are read as markup, as in a browser without scripts.
 	Scripting bool

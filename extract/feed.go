@@ -40,10 +40,10 @@ type feed struct {
 	doc    *Document
 	root   string // name of the root element
 	prefix string // namespace prefix of the innermost open feed, channel or entry
-	skip   string // name of the open element whose title and links are not those of the feed; "" if there is none
+	skip   string // name of the open element whose title and links do not belong to the feed; "" if there is none
 
 	field  string // name of the element whose text is being collected
-	at     int    // offset of that element
+	at     int    // offset of the element whose text is being collected
 	text   []byte
 	attrOK bool // the guid is a URL
 

@@ -25,7 +25,7 @@ type Scanner struct {
 	attrs    [elements]bool // elements whose attributes are read
 	all      bool           // attributes of unknown elements are read, too
 	departed int            // number of places at which the tokenizer of x/net/html deviates from the Standard
-	none     missing        // only for XML
+	none     missing        // used only for XML
 }
 
 // NewScanner returns a Scanner that uses the options for all its pages.

@@ -4,9 +4,9 @@ package extract
 type linkText struct {
 	link  int     // index of the link; -1 if no link is open
 	first value   // first non-blank piece of the text
-	more  bool    // there are further pieces; join contains all of them
+	more  bool    // there is more than one piece; join contains all pieces
 	gap   bool    // white space follows the last piece
-	join  textBuf // the joined pieces, if there are several
+	join  textBuf // the joined pieces, if there is more than one
 }
 
 // open begins the text of a link.

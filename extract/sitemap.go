@@ -53,9 +53,9 @@ var ErrNotSitemap = errors.New("extract: not a sitemap")
 // not safe for concurrent use.
 type SitemapReader struct {
 	limit   limitReader
-	text    *bufio.Reader // of a text sitemap
-	xml     *xmlReader    // of an XML sitemap or a feed
-	feed    *feed         // of RSS and Atom; uses xml
+	text    *bufio.Reader // reader of a text sitemap
+	xml     *xmlReader    // reader of an XML sitemap or a feed
+	feed    *feed         // reader of RSS and Atom, which uses xml
 	o       SitemapOptions
 	entries int
 	cut     bool

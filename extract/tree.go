@@ -60,7 +60,7 @@ func treeSize(body []byte, markup bool) (nodes int) {
 func treeBound(body []byte) int {
 	page := unsafe.String(unsafe.SliceData(body), len(body)) // page is not used after treeBound has returned
 	tags, repeated, read := 0, 0, 0
-	single := map[atom.Atom]int{} // sizes of those elements of which only one can be open
+	single := map[atom.Atom]int{} // sizes of the elements of which only one can be open
 	others := map[string]int{}    // numbers of other elements, keyed by tag
 	for pos := 0; ; tags++ {
 		n := strings.IndexByte(page[pos:], '<')
@@ -112,7 +112,7 @@ func formattingAt(tag string) atom.Atom {
 // formatting holds the open formatting elements that the parser may repeat.
 type formatting struct {
 	open   []formattingElement
-	firm   int  // number of open elements in which a block has begun, so that their end tags may not close them
+	firm   int  // number of open elements in which a block has begun, so that end tags may not close these elements
 	size   int  // total size of open
 	broken bool // a tag may have closed some of the elements
 }
@@ -151,7 +151,7 @@ func (f *formatting) start(a atom.Atom, tag string, size int) {
 	}
 	most := 3 // the Standard's "Noah's Ark clause" allows three equal ones
 	if a == atom.A || a == atom.Nobr {
-		most, tag, f.broken = 1, "", true // an element of this kind closes the one before
+		most, tag, f.broken = 1, "", true // an element of this kind closes an earlier element of the same kind
 	}
 	for _, e := range f.open {
 		if e.a == a && e.tag == tag {

@@ -219,7 +219,7 @@ func toUTF8(charset string, body []byte) ([]byte, error) {
 	case "gbk":
 		charset = "gb18030" // gb18030 contains all characters of gbk (Encoding Standard section 10.1.1)
 	case "iso-8859-8-i":
-		charset = "iso-8859-8" // differs only in its text direction
+		charset = "iso-8859-8" // iso-8859-8-i differs only in text direction
 	}
 	e, err := htmlindex.Get(charset)
 	if err != nil {

@@ -47,7 +47,7 @@ type Answer struct {
 	// TurnLost is set if the crawl lost its turn among crawls that share the host (politeness.Turn.Held) during the request. The response
 	// may be incomplete for that reason, and the request must be repeated.
 	TurnLost bool
-	Ready    time.Time // when the host of the Request's URL may be requested again
+	Ready    time.Time // time from which the host of the Request's URL may be requested again
 }
 
 // drop discards the response to a request whose outcome could not be recorded in the ledger.
@@ -110,7 +110,7 @@ func (c *Client) step(ctx context.Context, r politeness.Request) (_ *Answer, err
 	defer release()
 	a.Page, a.Err = c.Fetcher.Fetch(held, a.Permit)
 	a.TurnLost = held.Err() != nil && ctx.Err() == nil
-	if p := a.Page; p != nil && !p.Challenged { // here, so that Wall is set for any Fetcher
+	if p := a.Page; p != nil && !p.Challenged { // checked here, so that Wall is set for any Fetcher
 		p.Wall = challenge.Of(p.Status, p.Header, p.Body)
 	}
 	reply := replyOf(a)

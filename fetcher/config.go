@@ -72,7 +72,7 @@ type Config struct {
 	DNSTimeout       time.Duration // one look-up; "dns_timeout"
 	ConnectTimeout   time.Duration // a TCP connection, and a proxy's response; "connect_timeout"
 	TLSTimeout       time.Duration // the handshake; "tls_timeout"
-	FirstByteTimeout time.Duration // from the request to the first byte of the response; "header_timeout"
+	FirstByteTimeout time.Duration // limit from the request to the first byte of the response; "header_timeout"
 	IdleTimeout      time.Duration // between two bytes of a response; "idle_timeout"
 	FetchTimeout     time.Duration // the whole fetch; "fetch_timeout"
 	// MinRate is the minimum number of bytes per second at which a body must arrive, measured over each five seconds; the reason
@@ -133,7 +133,7 @@ type Config struct {
 
 	// Connections.
 	DialContext     func(ctx context.Context, network, addr string) (net.Conn, error) // nil: system's TCP; addr is ip:port, or the proxy's host:port
-	LocalAddr       netip.Addr                                                        // local address to bind to; names then resolve to its family only
+	LocalAddr       netip.Addr                                                        // local address to use; host names then resolve to its family only
 	Proxy           *url.URL                                                          // http, https or socks5; see the package comment
 	RootCAs         *x509.CertPool                                                    // nil: the system's
 	InsecureHosts   []string                                                          // host names whose certificates are not verified

@@ -14,10 +14,10 @@ import (
 
 // Limits of the cookie jar.
 const (
-	maxCookies      = 50       // for one origin
+	maxCookies      = 50       // maximum number of cookies of one origin
 	maxCookie       = 4 << 10  // length of name and value
-	maxCookieHeader = 16 << 10 // bytes sent with one request
-	maxCookieSites  = 10_000   // number of origins; the least recently used one is forgotten
+	maxCookieHeader = 16 << 10 // maximum bytes sent with one request
+	maxCookieSites  = 10_000   // maximum number of origins; the least recently used origin is forgotten
 )
 
 // Jar keeps cookies. Cookies of responses are returned only to the origin that set them: this is stricter than RFC 6265, which
@@ -26,10 +26,10 @@ const (
 // origins the least recently used one is forgotten. Its methods are safe for concurrent use.
 type Jar struct {
 	mu     sync.Mutex
-	sites  map[string]*list.Element // of *cookieSite
+	sites  map[string]*list.Element // elements hold *cookieSite
 	recent *list.List
 
-	loaded  map[string][]cookie // keyed by domain; from a file, or as responses have changed them
+	loaded  map[string][]cookie // keyed by domain: cookies from a file, with the changes by responses
 	hosts   map[string]bool     // host:port to which loaded cookies may be sent, in addition to default ports
 	source  string              // SHA-256 of the file that was loaded last, in hexadecimal
 	changes uint64

@@ -57,8 +57,8 @@ const layerBuffer = 32 << 10
 // codecs keeps decoders and their readers for use with later bodies. window must be set.
 type codecs struct {
 	window  uint64
-	idle    [kinds]sync.Pool // of decoder
-	readers sync.Pool        // of *bufio.Reader
+	idle    [kinds]sync.Pool // pools of decoders
+	readers sync.Pool        // pool of *bufio.Reader
 }
 
 func (c *codecs) decoder(k kind) (decoder, error) {

@@ -25,8 +25,8 @@ type names struct {
 	running  sync.WaitGroup // look-ups in progress
 
 	mu      sync.Mutex
-	entries map[string]*list.Element // of *name
-	recent  *list.List               // most recently used first
+	entries map[string]*list.Element // elements hold *name
+	recent  *list.List               // names, most recently used first
 	flights map[string]*flight
 	closed  bool
 }
@@ -34,8 +34,8 @@ type names struct {
 // name is the cache entry of one host name.
 type name struct {
 	host    string
-	addrs   []netip.Addr // addresses of the name; the one in use is first
-	err     *Error       // set if the name does not exist; there are no addresses then
+	addrs   []netip.Addr // addresses of the name, with the address in use first
+	err     *Error       // set if the name does not exist; addrs is empty then
 	expires time.Time
 }
 
@@ -245,7 +245,7 @@ func (n *names) failed(host string, addr netip.Addr) {
 	}
 	known := el.Value.(*name)
 	if i := slices.Index(known.addrs, addr); i >= 0 && len(known.addrs) > 1 {
-		rest := slices.Delete(slices.Clone(known.addrs), i, i+1) // a copy, because readers may hold the slice
+		rest := slices.Delete(slices.Clone(known.addrs), i, i+1) // a copy, because readers may use the original slice
 		known.addrs = append(rest, addr)
 	}
 }

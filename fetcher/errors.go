@@ -132,7 +132,7 @@ type Error struct {
 
 	Written   time.Time // when the first byte of the request was sent; zero if nothing was sent
 	FirstByte time.Time // when the first byte of the response arrived; zero if none did
-	Ended     time.Time // when the request was given up
+	Ended     time.Time // time at which the request was given up
 	WireBytes int64     // number of body bytes received before the failure
 }
 

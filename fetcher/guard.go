@@ -155,7 +155,7 @@ func reaches(addr, own netip.Addr) bool {
 	switch {
 	case addr == own:
 		return true
-	case addr.IsUnspecified(): // systems connect to themselves for this address
+	case addr.IsUnspecified(): // systems connect to themselves for an unspecified address
 		return own.IsLoopback()
 	case !own.IsUnspecified():
 		return false

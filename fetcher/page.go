@@ -54,7 +54,7 @@ type Page struct {
 
 	Charset        string // the Encoding Standard's name of Body's charset, in lower case; "" if Body is not text
 	CharsetFrom    string // source of Charset, see Page
-	CharsetCertain bool   // Charset is that of a BOM or of the header, which are binding
+	CharsetCertain bool   // Charset is from a BOM or from the header, which are binding
 
 	KeyID string // ID of the key that signed the request; "" if it was not signed
 	// Challenged is set if the response requests a signature that Config.Signer can make: the URL must be requested again, with

@@ -40,7 +40,7 @@ type pool struct {
 
 	mu     sync.Mutex
 	idle   map[string][]*conn // keyed by host:port, so that a host's connections are found quickly; most recently used last
-	order  *list.List         // of *conn, longest idle first
+	order  *list.List         // elements hold *conn, longest idle first
 	timer  *time.Timer        // nil if no connection is idle
 	closed bool
 }

@@ -53,7 +53,7 @@ func (*Replayer) CloseIdle(string) {}
 // Resolve returns a loopback address, to which nothing is sent. It is always the same for a host name.
 func (*Replayer) Resolve(_ context.Context, u weburl.URL) (netip.Addr, error) {
 	h := fnv.New32a()
-	_, _ = io.WriteString(h, u.Hostname()) // it never returns an error
+	_, _ = io.WriteString(h, u.Hostname()) // writing to a hash never returns an error
 	n := h.Sum32()
 	return netip.AddrFrom4([4]byte{127, byte(n >> 16), byte(n >> 8), byte(n)}), nil
 }
@@ -101,7 +101,7 @@ func (r *Replayer) read(ctx context.Context, u weburl.URL, why politeness.Purpos
 		Raw: &Raw{Head: rec.Head, Body: rec.Payload, Cut: rec.Truncated != ""}, buffers: &r.f.buffers,
 	}
 	if !page.Addr.IsValid() {
-		page.Addr, _ = r.Resolve(ctx, u) // it never returns an error
+		page.Addr, _ = r.Resolve(ctx, u) // Resolve never returns an error
 	}
 	x := &exchange{f: r.f, url: u, purpose: why}
 	if _, fail := x.read(ctx, resp, page); fail != nil {
@@ -130,7 +130,7 @@ func unrecorded(err error) *Error {
 // response returns the recorded response as a response of net/http.
 func (rec *Recorded) response() (*http.Response, error) {
 	head := rec.Head
-	if rest, ok := bytes.CutPrefix(head, []byte("HTTP/2 ")); ok { // as some archives have it
+	if rest, ok := bytes.CutPrefix(head, []byte("HTTP/2 ")); ok { // form of the status line in some archives
 		head = append([]byte("HTTP/2.0 "), rest...)
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), nil)

@@ -22,8 +22,8 @@ type watch struct {
 
 // clock is the state of all time limits of a fetch. Its methods get the time as an argument.
 type clock struct {
-	total  time.Time     // when FetchTimeout ends
-	base   time.Time     // when the current phase began
+	total  time.Time     // time at which FetchTimeout ends
+	base   time.Time     // time at which the current phase began
 	limit  time.Duration // limit of the current phase; 0: none
 	reason string        // reason code if limit is exceeded
 

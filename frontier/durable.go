@@ -59,7 +59,7 @@ type Durable interface {
 // Checkpoint holds values that a crawl stores in its Frontier together with the ends of claims, to resume from them after a crash.
 // The names of different owners do not conflict.
 type Checkpoint struct {
-	Owner   string            // the crawl, or part of a crawl, to which the checkpoint belongs; "" in a store with one owner
+	Owner   string            // the crawl, or part of a crawl, that owns the checkpoint; "" in a store with one owner
 	Offsets map[string]int64  // end of each output, keyed by name; offsets of other names do not change
 	Values  map[string][]byte // up to some megabytes each, keyed by name; nil removes a value; values of other names do not change
 }

@@ -150,7 +150,7 @@ func (r *Request) Plain() bool {
 type Claim struct {
 	Request
 	Attempt  int       // number of retries before this attempt
-	Deadline time.Time // a request for the URL must begin before, because the claim may be lost then; zero: no deadline
+	Deadline time.Time // latest start of a request for the URL, because the claim may be lost later; zero: no deadline
 	ID       uint64    // identifies the claim in its store
 }
 
@@ -158,19 +158,19 @@ type Claim struct {
 type Settlement struct {
 	ReadyAt time.Time // time from which the host may be claimed again; zero: at once
 	Again   *Again    // nil: the URL is done for good
-	Links   []Request // links found on the page; they are added in the same step
-	Page    bool      // the visit counts as one of the crawl's pages. Stores ignore it; it is for wrappers that enforce page limits
+	Links   []Request // links found on the page, which are added in the same step
+	Page    bool      // the visit counts as one of the crawl's pages. For wrappers that enforce page limits: stores ignore this field
 }
 
 // Again puts a claimed URL back.
 type Again struct {
-	NotBefore time.Time // this URL waits until then, and other URLs of its host do not; zero: only the host's ReadyAt applies
-	Retry     bool      // the URL failed: an attempt is counted, and it goes to the end of its queue (F5)
+	NotBefore time.Time // time until which this URL waits, but not the other URLs of its host; zero: only the host's ReadyAt applies
+	Retry     bool      // the URL failed: an attempt is counted, and the URL goes to the end of its queue (F5)
 }
 
 // Stats counts URLs by state.
 type Stats struct {
-	Queued   int // may be claimed once their host is ready
+	Queued   int // URLs that may be claimed once their host is ready
 	Waiting  int // put back with a NotBefore in the future
 	Claimed  int
 	Done     int // settled for good

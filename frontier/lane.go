@@ -8,10 +8,10 @@ import (
 // lane is a first-in, first-out queue of records, stored in chunks that are freed when they have been read. Every groupSize-th record of
 // a chunk is whole. The other records are deltas from the last whole record, their model, because the URLs of one host are similar.
 type lane struct {
-	head []byte   // chunk that is read, and also written as long as rest is empty
-	rest [][]byte // further chunks; the last one is written
+	head []byte   // chunk that is read, and that is also written as long as rest is empty
+	rest [][]byte // further chunks, of which the last is written
 	size int      // bytes of all chunks
-	own  int32    // size of head, including the part that was already read
+	own  int32    // size of head, including the bytes that were already read
 
 	read      int32  // offset in head of the next record
 	readModel int32  // offset in head of the model of the next record
@@ -19,8 +19,8 @@ type lane struct {
 	turn      uint64 // arrival number of the first record
 	records   uint32
 	priority  int8
-	popped    uint8 // number of records read from head since its last whole one
-	pushed    uint8 // number of records written to the last chunk since its last whole one
+	popped    uint8 // number of records read from head since the last whole record
+	pushed    uint8 // number of records written to the last chunk since the last whole record
 }
 
 // chunkSize is the maximum size of a chunk. A lane wastes at most half a chunk; a short lane wastes an eighth of its size on average.

@@ -19,16 +19,16 @@ import (
 type queue struct {
 	lanes   []lane        // highest priority first
 	back    pq.Heap[item] // items that were put back or have a score
-	arrived uint64        // no arrival so far has a larger number
+	arrived uint64        // upper bound of the numbers of arrivals so far
 	retried uint32
 }
 
 // item is a URL that was taken from its lane.
 type item struct {
 	rec      record
-	hash     uint64 // hash of its Key; 0: not computed yet
+	hash     uint64 // hash of the item's Key; 0: not computed yet
 	turn     uint64 // arrival number
-	late     uint32 // order among items with the same turn: order of their return; a record in a lane comes last
+	late     uint32 // order in which items with the same turn returned; a record in a lane comes last
 	attempt  int32
 	rank     int32 // rank of the score, see packed.Rank
 	priority int8

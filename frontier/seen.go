@@ -35,7 +35,7 @@ const (
 
 const (
 	stateBits = 3
-	maxDepth  = 1<<(16-stateBits) - 1 // this value means that the depth is in seen.deep
+	maxDepth  = 1<<(16-stateBits) - 1 // stored in a mark if the depth is in seen.deep
 )
 
 func (m mark) state() state      { return state(m & (1<<stateBits - 1)) }

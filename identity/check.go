@@ -30,11 +30,11 @@ type Resolver interface {
 
 // Defect is a fault of a published identity.
 type Defect struct {
-	Must  bool   `json:"must"`  // a verifier may reject the whole identity because of it; false: advice
+	Must  bool   `json:"must"`  // a verifier may reject the whole identity because of this finding; false: advice
 	Where string `json:"where"` // URL or other place of the defect
 	What  string `json:"what"`
 	Fix   string `json:"fix,omitempty"`
-	Rule  string `json:"rule,omitempty"` // section of a standard that has the rule
+	Rule  string `json:"rule,omitempty"` // section of a standard that contains the rule
 }
 
 // String returns the defect in one line.
@@ -74,7 +74,7 @@ const maxDefects = 100
 // CheckConfig configures [Check].
 type CheckConfig struct {
 	Get     Get       // required
-	Resolve Resolver  // looks up names of the source addresses; nil: these are not checked
+	Resolve Resolver  // looks up names of the source addresses; nil: the names are not checked
 	Now     time.Time // required
 
 	// Profile and KeyID are the expected values, if known. They are compared with what is published.

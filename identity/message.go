@@ -18,7 +18,7 @@ type Message struct {
 	Target    string // path and query as in the request line, such as "/a?b"
 	Header    http.Header
 
-	Request *Message // the request, if this is a response
+	Request *Message // the request, if this message is a response
 }
 
 // RequestMessage returns the Message of a request that a server has received. The scheme is https if the connection uses TLS. Behind a

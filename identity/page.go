@@ -3,7 +3,7 @@ package identity
 import (
 	"bytes"
 	"crypto/sha256"
-	_ "embed" // for the page
+	_ "embed" // embeds the page
 	"encoding/base64"
 	"fmt"
 	"html/template"

@@ -73,13 +73,13 @@ type Policy struct {
 
 	mu      sync.Mutex
 	origins map[string]*list.Element // origins by name; the elements hold *memory
-	recent  *list.List               // most recently used first
+	recent  *list.List               // elements hold *memory, most recently used first
 }
 
 // memory is the state of an origin that has requested signatures.
 type memory struct {
 	origin    string
-	challenge Challenge // has a nonce until that is used
+	challenge Challenge // has a nonce until the nonce is used
 	rejected  int       // number of consecutive rejections
 }
 
@@ -127,7 +127,7 @@ func (p *Policy) take(origin string) (Challenge, bool) {
 
 // Answer holds the parts of a response that a Policy needs.
 type Answer struct {
-	Request Message // request that was sent; its Header is not read
+	Request Message // request that was sent, whose Header is not read
 	Signed  Signed  // signature of the request
 	Again   bool    // whether the request was sent to answer a challenge
 	Status  int

@@ -158,7 +158,7 @@ func requestInput(k *signingKey, c Challenge, now time.Time) httpsfv.InnerList {
 	items = append(items, component("signature-agent", "key", c.Label))
 	expires := now.Add(signatureLifetime)
 	if e := k.window.Expires; !e.IsZero() && e.Before(expires) {
-		expires = e // then the key leaves the directory
+		expires = e // at time e, the key leaves the directory
 	}
 	return inputOf(items, "created", now.Unix(), "keyid", k.id, "alg", algorithm, "expires", expires.Unix(), "nonce", c.Nonce, "tag", tagRequest)
 }
@@ -208,6 +208,6 @@ func withAgent(h http.Header, agent string) http.Header {
 // newNonce returns 32 random bytes, encoded as text. They never repeat in practice.
 func newNonce() string {
 	b := make([]byte, 32)
-	_, _ = rand.Read(b) // never fails
+	_, _ = rand.Read(b) // Read never fails
 	return base64.StdEncoding.EncodeToString(b)
 }

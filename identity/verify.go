@@ -61,7 +61,7 @@ type Verified struct {
 	Agent   string // the Signature-Agent covered by the signature, which says whose request it is
 	KeyID   string
 	Label   string
-	Nonce   string // "" if there is none
+	Nonce   string // "" if the signature has no nonce
 	Created time.Time
 	Expires time.Time
 	Covered []string // identifiers of the covered components, as signed

@@ -206,7 +206,7 @@ func (c *Config) addFields(x *crawler.Config, seeds []weburl.URL) error {
 			to[origin].Add(f.name, f.value)
 		}
 	}
-	for _, from := range []fetcher.Headers{general, named} { // a field for one origin replaces one for all seeds
+	for _, from := range []fetcher.Headers{general, named} { // the fields for an origin (named) replace those for all seeds (general)
 		for origin, h := range from {
 			merged := all[origin].Clone()
 			if merged == nil {

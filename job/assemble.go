@@ -31,10 +31,10 @@ import (
 type Source struct {
 	Segment
 
-	NodeDir string // directory of the node; "": it is not available
+	NodeDir string // directory of the node; "" if the directory is not available
 	Lacks   string // the missing files, as a sentence; "": no file is missing
 
-	fetched bool // NodeDir is a copy made for the assembly: its files may be moved
+	fetched bool // NodeDir is a copy made for the assembly, so its files may be moved
 }
 
 // dir returns the directory of the segment.
@@ -458,7 +458,7 @@ func (a *assembler) processes() (all []audit.Process, err error) {
 			return nil, err
 		}
 		if run == "" {
-			continue // its process requested nothing
+			continue // the process of this source made no requests
 		}
 		p := audit.Process{Run: run, Name: fmt.Sprintf("node %s, shard %d, epoch %d", s.Node, s.Shard, s.Epoch), Ahead: s.ahead().Seconds(), Error: a.MaxSkew.Seconds()}
 		if s.Clock != nil {

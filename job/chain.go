@@ -23,8 +23,8 @@ type ChainCheck struct {
 	Before int64  `json:"before"`          // lines at the beginning without a chain, written by an earlier version
 	Heads  int    `json:"heads"`           // heads with a valid signature
 	Signed int64  `json:"signed"`          // lines up to the last valid head
-	Line   int64  `json:"line,omitempty"`  // the first line that does not fit the chain; 0: none
-	Fault  string `json:"fault,omitempty"` // the fault in that line
+	Line   int64  `json:"line,omitempty"`  // the first line that does not fit the chain; 0 if all lines fit
+	Fault  string `json:"fault,omitempty"` // the fault in line Line
 
 	Notes []string `json:"notes,omitempty"` // checks that were skipped, with the reason
 }

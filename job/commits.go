@@ -20,7 +20,7 @@ import (
 const (
 	keyJob    = "job/"
 	keyExtent = "job/extent/" // + file name
-	keyMark   = "job/mark/"   // + file name, colon and an offset of 16 hexadecimal digits; the value is the SHA-256 up to that offset
+	keyMark   = "job/mark/"   // file name, colon and offset (16 hexadecimal digits) follow; the value is the SHA-256 up to there
 )
 
 // commits stores the lengths of the job's files in the queue with each commit, and compares the files with them when the
@@ -28,7 +28,7 @@ const (
 type commits struct {
 	files   jobFiles
 	prefix  string            // prefix of the files' names in the queue; "" in a job of one process
-	extents map[string]extent // by name, as stored in the queue
+	extents map[string]extent // keyed by name, as stored in the queue
 	began   bool              // the job was created by a version that stored no lengths
 	kept    []*segmented
 	size    int64         // size at which a segment is closed; 0: no limit
@@ -177,7 +177,7 @@ func (c *commits) tell(values map[string][]byte, name string, now extent, marked
 	c.extents[name] = now
 	values[keyExtent+c.prefix+name] = now.encode()
 	if marked {
-		sum, _ := hex.DecodeString(now.SHA256) // it cannot fail: encoded above
+		sum, _ := hex.DecodeString(now.SHA256) // decoding cannot fail, because now.SHA256 was encoded above
 		values[fmt.Sprintf("%s%s%s:%016x", keyMark, c.prefix, name, now.Bytes)] = sum
 	}
 }

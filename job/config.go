@@ -101,7 +101,7 @@ type Config struct {
 
 	lists   *lists            // host lists copied into the job; nil: they are read from OwnHosts and OptOut
 	origins map[string]string // source of each value, by key
-	shown   Settings          // set by the command, for display in a job file
+	shown   Settings          // settings for display in a job file; set by the command
 }
 
 // Browser configures the browser that renders pages. Package render/chromium implements one.
@@ -190,7 +190,7 @@ func (c *Config) absolute() error {
 	c.Header, err = absoluteFields(c.Header)
 	c.Crawl.Hosts, err2 = absoluteHosts(c.Crawl.Hosts)
 	err = errors.Join(err, err2)
-	if strings.ContainsRune(c.Browser.Path, filepath.Separator) && err == nil { // otherwise it is a name to look up in PATH
+	if strings.ContainsRune(c.Browser.Path, filepath.Separator) && err == nil { // a path without a separator is a name to look up in PATH
 		c.Browser.Path, err = filepath.Abs(c.Browser.Path)
 	}
 	for _, p := range []*string{&c.OwnHosts, &c.OptOut, &c.Since, &c.Sign, &c.LoadCookies, &c.Cache, &c.State} {

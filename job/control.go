@@ -91,7 +91,7 @@ func (c *Change) hostDelays() []audit.HostDelay {
 	if err != nil {
 		return nil
 	}
-	if name := hostmatch.Name(hostmatch.Exactly(host)); name != "" { // the name as the ledger has it
+	if name := hostmatch.Name(hostmatch.Exactly(host)); name != "" { // the host's name in the form that the ledger uses
 		host = name
 	}
 	return []audit.HostDelay{{Match: hostmatch.Exactly(host), Delay: delay.Seconds(), Since: c.At}}

@@ -37,7 +37,7 @@ var ownDirs = map[string]func(name string) bool{
 	robotsName:    func(name string) bool { return name == indexName || isRobotsBody(strings.TrimSuffix(name, newSuffix)) },
 	settingsName:  func(name string) bool { return isKeptFile(strings.TrimSuffix(name, newSuffix)) },
 	archiveName:   func(name string) bool { return strings.HasPrefix(name, warc.DefaultPrefix+"-") },
-	frontierName:  func(string) bool { return true },                                                                // any name: the queue chooses it
+	frontierName:  func(string) bool { return true },                                                                // any name: chosen by the queue
 	resourcesName: func(name string) bool { _, err := hex.DecodeString(name); return err == nil && len(name) == 2 }, // subdirectories
 }
 

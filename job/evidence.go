@@ -19,7 +19,7 @@ type evidence struct {
 	mu     sync.Mutex
 	hash   hash.Hash
 	bytes  int64 // bytes that the hash covers
-	synced int64 // of these, the bytes that are durable
+	synced int64 // of bytes, the number that is durable
 }
 
 // openEvidence opens a file of the job, creating it if it is missing. was is its extent at the last commit, nil without one: the

@@ -48,7 +48,7 @@ type Found struct {
 	How     string `json:"how"` // seed, link, redirect, or another source of the URL
 	Depth   int    `json:"depth"`
 	Outcome string `json:"outcome,omitempty"`
-	Line    int    `json:"line,omitempty"` // line of its visit
+	Line    int    `json:"line,omitempty"` // line of the URL's visit
 }
 
 // Request is one request as recorded in the ledger, with start and end.

@@ -23,7 +23,7 @@ type extent struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 	State  []byte `json:"state"`            // state of the hash, from which hashing continues without reading the file again
-	Closed bool   `json:"closed,omitempty"` // a segment that will not grow any more
+	Closed bool   `json:"closed,omitempty"` // the segment will not grow any more
 
 	// From and Mark are earlier points. A process that resumes the job hashes again from From on, and Verify uses them to name
 	// the part of the file that differs.

@@ -97,7 +97,7 @@ func (d plainDir) file(name string, flag int) (*os.File, error) {
 	}
 	after, err := f.Stat()
 	switch {
-	case err == nil && !os.SameFile(before, after): // it was replaced meanwhile
+	case err == nil && !os.SameFile(before, after): // the file was replaced between the two calls
 		err = notPlain(d.path(name), "being replaced")
 	case err == nil && flag&(os.O_WRONLY|os.O_RDWR) != 0 && links(after) > 1:
 		err = notPlain(d.path(name), "a file with a second name (a hard link), and a change of one would be a change of both")

@@ -185,7 +185,7 @@ func (a amount) write(n float64) string {
 		m = cli.Count(n)
 	}
 	b, err := m.MarshalText()
-	if err != nil { // never fails
+	if err != nil { // the call never fails
 		panic(err)
 	}
 	return string(b)
@@ -242,7 +242,7 @@ func (a amount) text(field reflect.Value) []string {
 type choice struct {
 	def   string
 	words []string
-	read  func(string) error // also accepts alternative spellings of the words; nil: there are none
+	read  func(string) error // also accepts alternative spellings of the words; nil if there are none
 }
 
 func (choice) kind() Kind { return Choice }

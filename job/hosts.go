@@ -230,7 +230,7 @@ func quoted(v any) string {
 // withoutValues returns the text of the setting without the values of header fields, which may be secrets.
 func withoutValues(text []string) []string {
 	all, err := recordedHosts(one(text))
-	if err != nil { // it cannot fail: it was parsed before
+	if err != nil { // cannot happen, because the setting was parsed before
 		return []string{"[]"}
 	}
 	for i := range all {

@@ -36,7 +36,7 @@ type Interim struct {
 	// time of the last line written.
 	Report *crawler.Report
 	Facts  *digest.Facts
-	Queue  error // why Report.Left is unknown; nil: it is known
+	Queue  error // error that makes Report.Left unknown; nil if Report.Left is known
 }
 
 // maxTypes limits the media types with a separate count.

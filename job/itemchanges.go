@@ -18,9 +18,9 @@ import (
 // ItemChange is a result that differs between two crawls.
 type ItemChange[T any] struct {
 	Key    string
-	URL    string   // URL of the page that has the result, or had it
+	URL    string   // URL of the page that has or had the result
 	Before *T       // nil: the result is new
-	After  *T       // nil: it is gone
+	After  *T       // nil if the result is gone
 	Fields []string // JSON names of the fields that differ, sorted; nil if the result is new or gone, or T is not a struct
 }
 

@@ -87,7 +87,7 @@ const (
 // control a running crawl ([Job.Pause] and those after it) and [Job.HostPending]. The methods of its [crawler.Crawler] are safe,
 // too, but their changes are not recorded.
 type Job struct {
-	dir      string // as given by the user
+	dir      string // directory as given by the user
 	files    jobFiles
 	lock     *os.File
 	manifest *Manifest // nil for a new job; guarded by recording while the crawl runs
@@ -206,7 +206,7 @@ func Start(dir string, c Config, seeds ...string) (*Job, error) {
 // opening holds the reason why an existing job is opened.
 type opening struct {
 	retry  []crawler.Outcome
-	change func(*crawler.Config) error // set by Revisit
+	change func(*crawler.Config) error // changes the configuration; set by Revisit
 }
 
 func start(dir string, c Config, seeds []string, why opening) (*Job, error) {

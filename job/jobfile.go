@@ -134,7 +134,7 @@ func (f *File) expand(short *Shorthand, e *entry) error {
 	if err != nil {
 		return fmt.Errorf("%s: %s: %w", f.at(e.line), short.Name, err)
 	}
-	if key := KeyNamed(short.Name); key != nil && key.Check(e.values...) == nil { // in a job's own file: the value of the key with this name
+	if key := KeyNamed(short.Name); key != nil && key.Check(e.values...) == nil { // in a job's own file: the value of the key short.Name
 		all = Settings{{Name: short.Name, Values: e.values}}
 	}
 	for i := range all {

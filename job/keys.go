@@ -67,11 +67,11 @@ type Freedom int
 
 // The freedoms of settings.
 const (
-	Fixed Freedom = iota + 1 // must not change: it decided about URLs in the job, by links, refusals or names of URLs
+	Fixed Freedom = iota + 1 // must not change, because links, refusals or names of URLs in the job depend on the value
 	Free                     // may change to any value; the manifest records the time
 	Up                       // may only change to a longer pause
 	Down                     // may only change to fewer requests
-	Shown                    // may change to any value: it concerns one process and is not a setting of the job
+	Shown                    // may change to any value, because it concerns one process and is not a setting of the job
 )
 
 // String returns the freedom in words.

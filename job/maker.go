@@ -68,7 +68,7 @@ const (
 type Outside struct {
 	Kind string // one of the constants above
 	Name string // path of the file or the browser, name of the variable, URL of the store
-	Key  string // the key in the job file that names it, or "header NAME"
+	Key  string // the key in the job file whose value is Name, or "header NAME"
 }
 
 // String returns the kind, the name and the key.
@@ -102,7 +102,7 @@ func (c *Config) Outside() (all []Outside) {
 			all = append(all, Outside{OutsideFile, s.Text(), key})
 		}
 	}
-	if from := c.origins["state"]; c.State != "" && from != "flag" && !strings.HasPrefix(from, "environment ") { // added by hand: no job stores it
+	if from := c.origins["state"]; c.State != "" && from != "flag" && !strings.HasPrefix(from, "environment ") { // jobs do not store this setting
 		all = append(all, Outside{OutsideFile, c.State, "state"})
 	}
 	if c.Browser.Path != "" && c.Crawl.Render.Renders() {

@@ -29,7 +29,7 @@ type Manifest struct {
 	Runs     []Run               `json:"runs"`              // one per process, oldest first
 	Program  []string            `json:"program,omitempty"` // fields of the Config that no key can express; see [Config.Program]
 	Outputs  map[string]FileFact `json:"outputs,omitempty"`
-	Kept     []KeptFile          `json:"kept,omitempty"`  // copies of files that settings name, oldest first; an earlier version made none
+	Kept     []KeptFile          `json:"kept,omitempty"`  // copies of files that settings name, oldest first; earlier versions made none
 	Maker    *Maker              `json:"maker,omitempty"` // nil: an earlier version worked on the job last
 	// Collected names the shared job that the directory was assembled from; such a directory cannot be resumed.
 	Collected string `json:"collected,omitempty"`

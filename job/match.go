@@ -30,10 +30,10 @@ const maxUnrequested = 100
 type matcher struct {
 	Matching
 	seed    maphash.Seed
-	answers map[uint64]int32  // by hash of URL and status: number of requests minus number of visits
-	visited map[uint64]bool   // by hash of URL
+	answers map[uint64]int32  // keyed by hash of URL and status: number of requests minus number of visits
+	visited map[uint64]bool   // keyed by hash of URL
 	open    map[string]uint64 // requests without an end, with the hash of their URL
-	waiting map[uint64]bool   // by hash of URL: got a response, but has no visit yet
+	waiting map[uint64]bool   // keyed by hash of URL: the URL got a response, but has no visit yet
 	bad     error             // the error of an invalid line
 
 	// The parsers, and the line that each has decoded last, which is reused: there may be millions.
@@ -101,7 +101,7 @@ func (m *matcher) request(n int, line []byte) bool {
 	id := fmt.Sprint(q.Run, " ", q.ID)
 	switch q.Event {
 	case "start":
-		if p := q.Purpose; p != politeness.Robots.String() && p != politeness.Resource.String() && p != politeness.Terms.String() { // these three have no visits
+		if p := q.Purpose; p != politeness.Robots.String() && p != politeness.Resource.String() && p != politeness.Terms.String() { // purposes without visits
 			m.open[id] = m.url(q.URL)
 		}
 	case "end":

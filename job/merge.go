@@ -22,14 +22,14 @@ const maxOpen = 128
 type lineFile struct {
 	path   string
 	bytes  int64
-	offset time.Duration // added to the times of its lines
-	timed  bool          // a file between two rounds: each line begins with its time; it is removed after use
+	offset time.Duration // added to the times of the lines
+	timed  bool          // a temporary file of the merger, which is removed after use; each line begins with its time
 }
 
 // merger merges the lines of several files by their times. Lines of the same file keep their order.
 type merger struct {
 	at  func(line []byte) (time.Time, error)
-	dir string // directory for files between rounds
+	dir string // directory for temporary files
 }
 
 // merge calls f with each line, in the order of their times.
@@ -113,7 +113,7 @@ type openLines struct {
 	file  *os.File
 	in    *bufio.Reader
 	room  []byte // buffer for the line
-	line  []byte // nil: there are no more lines
+	line  []byte // the next line; nil at the end
 	time  time.Time
 }
 

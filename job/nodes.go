@@ -22,7 +22,7 @@ type StoredNode struct {
 	Mark []byte // content of [NodeName]
 
 	store  stores.Store
-	prefix string // prefix of its objects: "" or with a slash at the end
+	prefix string // prefix of the names of the node's objects: "" or with a slash at the end
 	url    string // URL of the store, for messages
 	list   *stored
 }

@@ -35,7 +35,7 @@ func (j *Job) openOutputs(cfg *crawler.Config) (*outputs, error) {
 		return nil, firstOf(outputError(j.files.queueError(err)), o.close())
 	}
 	sinks := []sink.Sink{o.visits}
-	if o.archive != nil { // first, so that visits can refer to their position in the archive
+	if o.archive != nil { // the archive comes first, so that visits can refer to their position in the archive
 		sinks = []sink.Sink{o.archive, o.visits}
 	}
 	cfg.Sinks = append(append(sinks, o.items...), cfg.Sinks...)

@@ -20,7 +20,7 @@ import (
 
 // Account holds the requests of a crawl to one host, for the host's owner.
 type Account struct {
-	Host     string           `json:"host"` // as given by the caller
+	Host     string           `json:"host"` // host as given by the caller
 	Requests []AccountRequest `json:"requests"`
 	Summary  digest.Row       `json:"summary"` // only requests; visits are not included
 }
@@ -28,8 +28,8 @@ type Account struct {
 // AccountRequest is a request as recorded in the ledger, with the rules that applied to it.
 type AccountRequest struct {
 	Request
-	Pause Pause `json:"pause_s,omitempty"` // since the end of the previous request; 0: it is the first
-	Owed  Pause `json:"owed_s,omitempty"`  // part of Pause that the clauses of Start required; 0: none, or it had passed
+	Pause Pause `json:"pause_s,omitempty"` // time since the end of the previous request; 0 for the first request
+	Owed  Pause `json:"owed_s,omitempty"`  // delay after the previous request that the clauses of Start required; 0 if none
 
 	// Robots describes the robots.txt that judged the URL; nil if none was requested.
 	Robots *politeness.OriginInfo `json:"-"`

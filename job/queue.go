@@ -140,7 +140,7 @@ func (u *uploads) storeQueue(ctx context.Context) error {
 		return err
 	}
 	if dir == queueCopy {
-		defer func() { _ = u.j.files.root.RemoveAll(queueCopy) }() // on failure the next copy removes it
+		defer func() { _ = u.j.files.root.RemoveAll(queueCopy) }() // if removal fails, the next copy of the queue removes the directory
 	}
 	extents := map[string]extent{}
 	err = disk.ReadValues(u.j.files.path(dir), disk.Config{}, "", keyExtent, func(name string, value []byte) error {

@@ -23,7 +23,7 @@ import (
 // Reader reads the files of a job, which may still be running. It changes nothing and does not block the process that works on
 // the job. Its methods may be called concurrently.
 type Reader struct {
-	dir    string // as given by the user
+	dir    string // directory as given by the user
 	files  jobFiles
 	limits map[string]int64 // length up to which files are read, by name; other files are read to the end
 }

@@ -68,7 +68,7 @@ func Replay(paths ...string) (*Recording, error) {
 // open opens the archives.
 func (r *Recording) open(paths []string) error {
 	var names []string
-	jobs := map[string]*Reader{} // keyed by the directory of their archives
+	jobs := map[string]*Reader{} // keyed by the directory of the job's archives
 	finished := true
 	for _, path := range paths {
 		in, archives, err := r.addJob(path)
@@ -148,7 +148,7 @@ func (r *Recording) addCopies(in *Reader) error {
 		x := &fetcher.Recorded{Head: fmt.Appendf(nil, "HTTP/1.1 %d \r\n\r\n", e.Status)}
 		if e.SHA256 != "" {
 			body, err := in.RobotsBody(e.SHA256)
-			if err != nil { // it counts as not recorded
+			if err != nil { // without its body, the file counts as not recorded
 				return true
 			}
 			x.Payload = body

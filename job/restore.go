@@ -194,7 +194,7 @@ func (d plainDir) writeIn(name string, content func(io.Writer) error) error {
 		if d, err = d.sub(sub); err != nil {
 			return err
 		}
-		defer func() { _ = d.close() }() // what was written is synced
+		defer func() { _ = d.close() }() // all written data is synced
 	}
 	return d.replaceBy(path.Base(name), 0o644, content)
 }
@@ -219,7 +219,7 @@ func (r *restorer) robots(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = d.close() }() // what was written is synced
+	defer func() { _ = d.close() }() // all written data is synced
 	for _, sum := range r.Robots {
 		if err := r.room("a part of the robots.txt files", maxPart); err != nil {
 			return err
@@ -265,7 +265,7 @@ func (r *restorer) keep() error {
 		whole, n := segmentOf(o.Name)
 		archive := strings.HasPrefix(o.Name, archiveName+"/")
 		switch {
-		case slices.Contains(unsummed, whole), strings.HasPrefix(o.Name, frontierName+"/"): // a job does not store these
+		case slices.Contains(unsummed, whole), strings.HasPrefix(o.Name, frontierName+"/"): // objects that no job stores
 			continue
 		case whole == LedgerName && n >= last[whole]:
 			if err := r.object(o); err != nil {

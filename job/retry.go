@@ -20,7 +20,7 @@ func (j *Job) retry(outcomes []crawler.Outcome) error {
 	if len(outcomes) == 0 {
 		return nil
 	}
-	var again []frontier.Request // in the order of the visits' lines
+	var again []frontier.Request // URLs in the order of the visits' lines
 	at := map[string]int{}
 	var bad error
 	parse := parseVisits()

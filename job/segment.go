@@ -26,7 +26,7 @@ type Segment struct {
 	Node  string    `json:"node"`  // name of the process's node
 	Shard int       `json:"shard"` // starts at 0
 	Epoch uint64    `json:"epoch"` // epoch of the shard's ownership, starts at 1
-	Begun time.Time `json:"begun"` // by the node's clock
+	Begun time.Time `json:"begun"` // time by the node's clock
 
 	Process Run `json:"process"`
 	Visits  int `json:"visits"` // committed visits
@@ -120,7 +120,7 @@ func (w *SegmentWriter) attach(cfg *crawler.Config) {
 	o := w.out
 	w.visits = &countingSink{JSONL: o.visits}
 	var sinks []sink.Sink
-	if o.archive != nil { // first, so that visits can refer to their position in the archive
+	if o.archive != nil { // the archive comes first, so that visits can refer to their position in the archive
 		sinks = append(sinks, o.archive)
 	}
 	cfg.Sinks = slices.Concat(sinks, []sink.Sink{w.visits}, cfg.Sinks)

@@ -29,7 +29,7 @@ type KeptFile struct {
 	Path   string    `json:"path"`   // path of the original, as in the setting
 	Bytes  int64     `json:"bytes"`  // size of the copy
 	SHA256 string    `json:"sha256"` // hash of the copy
-	At     time.Time `json:"at"`     // when the crawl began to use it
+	At     time.Time `json:"at"`     // time at which the crawl began to use the file
 }
 
 // name returns the slash-separated name of the copy.

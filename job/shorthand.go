@@ -13,8 +13,8 @@ type Shorthand struct {
 	Name  string
 	Doc   string
 	Group Group
-	Words []string // words that its value may be, or begin with; several are separated by commas
-	Bare  bool     // without a value it means true
+	Words []string // words that the value may be or begin with; several words are separated by commas
+	Bare  bool     // the shorthand without a value means true
 
 	keys map[string]string // words that set a key to a value other than its default, as "NAME=VALUE"
 	read func(values []string) (Settings, error)

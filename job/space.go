@@ -24,14 +24,14 @@ const (
 // Space describes how much more the crawl of a job may write.
 type Space struct {
 	Free    int64 `json:"free"`               // free bytes of the disk for the user of this process
-	MinFree int64 `json:"min_free,omitempty"` // of these, bytes that the crawl must leave free; 0: none
+	MinFree int64 `json:"min_free,omitempty"` // of Free, the bytes that the crawl must leave free; 0: none
 	Used    int64 `json:"used"`               // bytes of the files in the directory
 	MaxDisk int64 `json:"max_disk,omitempty"` // maximum of Used; 0: unlimited
 
 	Stored       bool  `json:"stored,omitempty"`        // the job has a store: see [Config.Store]
 	Elsewhere    int64 `json:"elsewhere,omitempty"`     // bytes of files that only the store has
 	WaitingFiles int   `json:"waiting_files,omitempty"` // finished files that wait to be stored
-	WaitingBytes int64 `json:"waiting_bytes,omitempty"` // size of these files
+	WaitingBytes int64 `json:"waiting_bytes,omitempty"` // size of the waiting files
 
 	Taken time.Duration `json:"-"` // working time of the job's processes, without those that were killed
 }

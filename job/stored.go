@@ -317,7 +317,7 @@ func Attach(ctx context.Context, dir, url string) error {
 	if err != nil {
 		return outputError(err)
 	}
-	defer func() { _ = d.close() }() // what was written is synced
+	defer func() { _ = d.close() }() // all written data is synced
 	for _, o := range list.Objects {
 		if !isSmall(o.Name) {
 			continue
@@ -367,7 +367,7 @@ func RemoveStored(ctx context.Context, dir string) error {
 	if err != nil {
 		return &Error{Kind: Refused, Err: err}
 	}
-	defer func() { _ = open.Close(store) }() // nothing is written through it
+	defer func() { _ = open.Close(store) }() // nothing was written to the store
 	b, err := getSmall(ctx, store, storedName)
 	if missingFile(err) {
 		return nil

@@ -43,14 +43,14 @@ type uploads struct {
 	paused  bool            // the crawl was paused for lack of space
 	wake    chan struct{}   // holds a value if there may be work
 	hurry   chan struct{}   // holds a value if the crawl waits
-	next    time.Time       // when the queue is stored next
+	next    time.Time       // time at which the queue is stored next
 	leave   func()          // ends the lease
 
 	// Guarded by busy.
 	parts  map[string]bool       // parts of the queue in the store; nil: unknown
 	files  map[string]queuedFile // files of the queue as stored last
 	robots []string              // parts with robots.txt files
-	packed map[string]bool       // names of the robots.txt files in them
+	packed map[string]bool       // names of the robots.txt files in the parts of robots
 }
 
 // openStore connects the job to its store. A store that rejects access is an error; an unreachable one is only noted.
@@ -105,7 +105,7 @@ func (j *Job) openStore(ctx context.Context) error {
 	if v, ok := store.(interface {
 		Versioned(context.Context) (bool, error)
 	}); ok && u.claimed {
-		if on, err := v.Versioned(ctx); on && err == nil { // reading it may need a separate permission
+		if on, err := v.Versioned(ctx); on && err == nil { // reading the state of versioning may need a separate permission
 			j.notef("the bucket of %s keeps versions: what is replaced or removed there stays, and is paid for", url)
 		}
 	}
@@ -200,7 +200,7 @@ func (u *uploads) committed() {
 		if !u.gone[name] {
 			u.held += e.Bytes
 		}
-		if was, stored := u.list.find(name); stored && was != (FileFact{e.Bytes, e.SHA256}) { // grown since an earlier process stored it
+		if was, stored := u.list.find(name); stored && was != (FileFact{e.Bytes, e.SHA256}) { // the file has grown since it was stored
 			u.needed[name], u.needed[archiveIndex(name)] = true, true
 		}
 	}
@@ -383,7 +383,7 @@ func (u *uploads) drop(keep int64) {
 		if u.gone[o.Name] || u.needed[o.Name] || !archive && !slices.Contains(inSegments, whole) {
 			continue
 		}
-		if u.j.files.root.Remove(o.Name) != nil { // it stays in the directory
+		if u.j.files.root.Remove(o.Name) != nil { // on failure, the file stays in the directory
 			continue
 		}
 		u.gone[o.Name] = true

@@ -16,7 +16,7 @@ type Verification struct {
 	Files         []FileCheck `json:"files"`
 	FilesNote     string      `json:"files_note,omitempty"` // files that were not checked, with the reason
 	Sums          int         `json:"sums,omitempty"`       // lines of SHA256SUMS that were compared with the files
-	Matching      *Matching   `json:"matching,omitempty"`   // nil: one of the two files is damaged
+	Matching      *Matching   `json:"matching,omitempty"`   // comparison of visits and ledger; nil if one of these files is damaged
 	Terms         *TermsCheck `json:"terms,omitempty"`      // result for the verdicts about uses; nil: there are no visits
 	Queue         string      `json:"queue,omitempty"`      // damage of the queue
 

@@ -187,7 +187,7 @@ func (m *Manager) load() error {
 		case d.IsDir():
 			b, err := safefile.Read(filepath.Join(path, infoName), safefile.Settings)
 			if errors.Is(err, os.ErrNotExist) {
-				continue // not a job of the Manager
+				continue // e is not a job of the Manager
 			}
 			e := newEntry()
 			var s stored

@@ -43,11 +43,11 @@ type State string
 
 // The states.
 const (
-	Queued  State = "queued"  // it waits for other jobs to end
-	Running State = "running" // it makes requests
-	Paused  State = "paused"  // it does nothing until [Manager.Resume], even after a restart
+	Queued  State = "queued"  // the job waits for other jobs to end
+	Running State = "running" // the job makes requests
+	Paused  State = "paused"  // the job does nothing until [Manager.Resume], even after a restart
 	Done    State = "done"    // nothing is left, or a limit was reached: see Info.Finish
-	Stopped State = "stopped" // ended by [Manager.Stop], or because its disk has too little space; [Manager.Resume] continues it
+	Stopped State = "stopped" // ended by [Manager.Stop] or because of too little disk space; [Manager.Resume] continues the job
 	Failed  State = "failed"  // Info.Error has the reason; [Manager.Resume] tries again
 )
 
@@ -66,7 +66,7 @@ type Info struct {
 	State   State     `json:"state"`
 	Created time.Time `json:"created"`
 	Started time.Time `json:"started,omitzero"` // time of the last start
-	Ended   time.Time `json:"ended,omitzero"`   // time when it last stopped running
+	Ended   time.Time `json:"ended,omitzero"`   // time when the job last stopped running
 	// Finish, Pages, Requests and Left are from the report of its last run. While it runs, the numbers are current.
 	Finish   crawler.Finish `json:"finish,omitempty"`
 	Pages    int            `json:"pages"`

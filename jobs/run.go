@@ -98,7 +98,7 @@ func (m *Manager) crawl(e *entry) (*crawler.Report, error) {
 		}
 	}})
 	j, err := job.Start(e.info.Dir, c, e.info.Seeds...)
-	if errors.Is(err, job.ErrFinished) { // the process was killed before it recorded the end here
+	if errors.Is(err, job.ErrFinished) { // the process was killed after the job had ended and before recording the end
 		return finished(e.info.Dir)
 	}
 	if err != nil {
@@ -132,7 +132,7 @@ func drain(j *job.Job, stop, over <-chan struct{}) {
 		return
 	case <-stop:
 	}
-	_ = j.Drain() // it takes effect even if it cannot be recorded
+	_ = j.Drain() // draining takes effect even if it cannot be recorded
 	for {
 		select {
 		case <-over:

@@ -18,7 +18,7 @@ import (
 
 const (
 	schedulesName = "schedules.json"
-	mostMissed    = 1000 // maximum of missed runs that are counted after a time without a process
+	mostMissed    = 1000 // maximum number of missed runs that are counted after a time without a process
 )
 
 // Schedule starts a job repeatedly. A run is skipped while the job of the previous run has not ended, or if no process had the

@@ -16,7 +16,7 @@ type Event struct {
 
 // Times for webhooks.
 const (
-	firstRetry = 10 * time.Second // delay after the first failure; it doubles with each further one
+	firstRetry = 10 * time.Second // delay after the first failure; the delay doubles with each further failure
 	maxRetry   = time.Hour
 	maxUntold  = 24 * time.Hour // time after which an event is dropped
 )

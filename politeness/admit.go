@@ -63,7 +63,7 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 	if d := g.cfg.interval(); d > 0 {
 		p.rate = &Turn{Gate: g.journal.run, Crawl: g.cfg.Name, Total: true, Delay: d}
 	}
-	// A *Hosts never blocks, so the Gate can stay locked, unless a robots.txt may be copied. Loopback addresses share none.
+	// A *Hosts never blocks, so the Gate can stay locked, unless a robots.txt may be copied. Loopback addresses have no shared clocks.
 	if _, quick := g.cfg.Shared.(*Hosts); quick && (a.step.purpose != Robots || q.Addr.IsLoopback()) {
 		err = g.takeTurn(q, p, a.step.purpose)
 	} else {
@@ -72,7 +72,7 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 	if err != nil {
 		return Permit{}, err
 	}
-	now = time.Now() // not earlier than the turn began
+	now = time.Now() // so that now is not earlier than the start of the turn
 	for _, t := range [...]*Turn{&p.turn, p.rate} {
 		if t != nil && !t.Until.IsZero() && (q.Deadline.IsZero() || t.Until.Before(q.Deadline)) {
 			q.Deadline = t.Until
@@ -109,7 +109,7 @@ func (g *Gate) takeTurnUnlocked(q Request, p *permit, first admission) (a admiss
 
 // takeTurn takes p's turn among other crawls. A robots.txt that another crawl has requested, before
 // or during the wait, is copied and not requested. The turn at the total rate is taken last, when
-// nothing else is missing. The Gate may be locked only if nothing of this can block: see admitShared.
+// nothing else is missing. The Gate may be locked only if none of these steps can block: see admitShared.
 func (g *Gate) takeTurn(q Request, p *permit, why Purpose) error {
 	if why == Robots {
 		if err := g.copyRobots(q, p); err != nil {
@@ -183,7 +183,7 @@ func (c *Config) optedOut(u weburl.URL) bool { return c.OptOut != nil && c.OptOu
 type step struct {
 	url     weburl.URL
 	purpose Purpose
-	valid   instant // expiry of the rules that allow the request; 0 if it needed none
+	valid   instant // expiry of the rules that allow the request; 0 if the request needs no rules
 }
 
 // step returns the next request needed for q.URL: q.URL itself if the rules of its origin allow it, or the origin's

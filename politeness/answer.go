@@ -8,7 +8,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// ruleset is one stored robots.txt: parsed, or packed to its text alone, which takes a tenth of the memory.
+// ruleset is one stored robots.txt: parsed, or reduced to its text ("packed"), which takes a tenth of the memory.
 type ruleset struct {
 	cfg    *Config
 	book   *rulebook // the rulebook whose total includes this ruleset; nil: none yet
@@ -80,9 +80,9 @@ type answer struct {
 	hash   [sha256.Size]byte
 	to     weburl.URL // target of a redirect
 
-	ended   time.Time // the end of the response, as far as it is known
-	expires instant   // when the file must be requested again, if the answer is conclusive
-	missing bool      // set in a replay if the body was not kept
+	ended   time.Time // end of the response, if known
+	expires instant   // time from which the file must be requested again, if the answer is conclusive
+	missing bool      // the body was not kept; set only in a replay
 }
 
 // read interprets the reply to a request for a robots.txt. It parses outside the Gate's lock. The rules apply to the origin

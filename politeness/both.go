@@ -6,7 +6,7 @@ import "errors"
 type both struct{ first, second Sharing }
 
 // Both returns a Sharing that combines two, such as those of a machine and of a cluster. A turn requires a turn of each.
-// robots.txt files come from first, or else from second.
+// It takes robots.txt files from first, or else from second.
 func Both(first, second Sharing) Sharing { return both{first, second} }
 
 // Take implements Sharing.

@@ -38,7 +38,7 @@ func (g *Gate) Changes() map[string][]byte {
 	return all
 }
 
-// LastChanges returns the time of the last call of Changes, zero if there was none. No result of Changes contains what the
+// LastChanges returns the time of the last call of Changes, zero if there was none. No result of Changes contains data that the
 // Gate has learned later.
 func (g *Gate) LastChanges() time.Time {
 	g.mu.Lock()

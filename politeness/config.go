@@ -64,8 +64,8 @@ type Config struct {
 	// owns; it returns 0 for any other host. An own host does not share its address's clock. nil: no host is owned.
 	OwnHosts func(host string) int
 
-	// Shared connects this crawl with others. They take turns at hosts, addresses and domains. Each obeys
-	// the pauses that any of them requires, and uses a fresh robots.txt that another one has requested. The
+	// Shared connects this crawl with others. They take turns at hosts, addresses and domains. Each crawl obeys
+	// the pauses that any of them requires, and uses a fresh robots.txt that another crawl has requested. The
 	// hosts of OwnHosts, and the clocks and robots.txt files of loopback addresses, are not shared; with Offline
 	// nothing is. nil: nothing is shared; a crawler.Crawler then shares the Hosts of its process.
 	Shared Sharing
@@ -119,7 +119,7 @@ type Config struct {
 	Hours Hours
 	// VisitTime has the crawl also obey the hours that robots.txt names (Visit-time of the 1996 proposals).
 	VisitTime bool
-	// OptOut reports whether a host name must not be requested at all. It is called for every Admit, so the list behind it
+	// OptOut reports whether a host name must not be requested at all. It is called for every Admit, so the list that it uses
 	// may change while the crawl runs. nil: no host has opted out.
 	OptOut func(hostname string) bool
 

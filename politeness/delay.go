@@ -10,12 +10,12 @@ import (
 // HostState holds the facts on which the delay of a host depends, besides the [Config].
 type HostState struct {
 	Exempt      bool          // an own host or one on loopback: MinDelay does not apply
-	Operator    time.Duration // from Config.HostDelays, replacing Config.Delay; 0: none; NoDelay
+	Operator    time.Duration // delay from Config.HostDelays, replacing Config.Delay; 0: none; NoDelay
 	Entry       string        // Match of the entry of Config.HostDelays that applies to the host, "" without one
-	Latency     time.Duration // the response time of its last response
+	Latency     time.Duration // response time of the host's last response
 	Requested   time.Duration // requested by robots.txt: Crawl-delay or Request-rate, whichever is longer
 	RequestedBy string        // ledger.ClauseCrawlDelay or ledger.ClauseRequestRate, "" without either
-	Backoff     time.Duration // after failures; 0 if the host is healthy
+	Backoff     time.Duration // back-off after failures; 0 if the host is healthy
 }
 
 // HostState returns the state of a host (host:port) that has never been requested, whose robots.txt has these rules for the
@@ -30,7 +30,7 @@ func (c Config) HostState(key string, rules *robots.Group) HostState {
 }
 
 // DelayFor returns the delay from the end of a request to a host in state s to the start of the next, and the clause that sets
-// it. It is what a [Gate] with this Config applies: a site can lengthen the operator's delay, never shorten it. Everything
+// it. A [Gate] with this Config applies this delay: a site can lengthen the operator's delay, never shorten it. Everything
 // that shows or predicts a delay takes it from here or from [Gate.Host].
 func (c Config) DelayFor(s HostState) (d time.Duration, clause string) {
 	c = c.withDefaults()

@@ -14,7 +14,7 @@ import (
 // again; the host gets no request before, but the caller may have to wait longer, because another request may come first.
 type NotYet struct {
 	Until   time.Time
-	Clauses []ledger.Clause // the deciding one first
+	Clauses []ledger.Clause // clauses that delay the request, the one that sets Until first
 	// Copied is set if a robots.txt was copied from another crawl: the URL may be requested at once, unless the file
 	// forbids it.
 	Copied bool
@@ -47,7 +47,7 @@ const (
 	ReasonChallenge         = "challenge"          // the host sent challenges of a bot wall several times in a row
 	ReasonHostFailed        = "host_failed"        // failed too often, or for too long, without a good response in between
 	ReasonOptOut            = "opt_out"            // the host is on the operator's opt-out list
-	ReasonUsage             = "usage_signal"       // the site forbids a purpose of the crawl, or a use that the crawl refuses if it is forbidden
+	ReasonUsage             = "usage_signal"       // the site forbids a use in Config.Purposes or Config.RefuseUsage
 	ReasonNoContact         = "no_contact"         // the crawl has no contact, and the host is not on loopback
 )
 

@@ -11,7 +11,7 @@ type use uint8
 const (
 	unused use = iota // the rules have not decided about any page yet
 	usedOnce
-	usedLately // since the last eviction
+	usedLately // the rules were used since the last eviction
 )
 
 // evict brings rules down to three quarters of Config.MaxRulesBytes: it packs them, and if that is not enough drops some, first
@@ -43,7 +43,7 @@ func (b *rulebook) bound() {
 	}
 }
 
-// pack packs files, those parsed longest ago first, until their size is down to enough.
+// pack packs files, starting with those parsed longest ago, until their total size is at most enough.
 func (b *rulebook) pack() {
 	n := 0
 	for n < len(b.parsed) && b.size > b.enough() {
@@ -78,12 +78,12 @@ func (b *rulebook) evictFrom(now time.Time, key string, h *host, least use) {
 	}
 }
 
-// sweepMin is the number of clocks from which it is worth looking for idle ones.
+// sweepMin is the minimum number of clocks at which idle clocks are removed.
 const sweepMin = 1 << 17
 
 // idle schedules the removal of hosts and clocks that may be forgotten.
 type idle struct {
-	at  int // number of clocks at which the next sweep runs
+	at  int // number of clocks at which the next removal of idle clocks runs
 	min int // the minimum of at
 }
 

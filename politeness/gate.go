@@ -8,11 +8,11 @@
 //	Step    = Next resolve ( Admit | Failed ) .        // Failed: the name has no address for now
 //	Request = Permit [ Redeem [ Begin wire ] ] Report .
 //
-// That is: Step is repeated, each time no earlier than the last answer said, until Admit returns a *[Denied], which is final
-// for the URL, or a [Permit]. A Permit for robots.txt, or for a hop of its redirects, is used like any other; then the Visit
+// That is: Step is repeated, each time no earlier than the last result says, until Admit returns a *[Denied], which is final
+// for the URL, or a [Permit]. A Permit for robots.txt, or for a hop of its redirects, is used like any other Permit; then the Visit
 // begins again. Nobody sleeps on a [NotYet]: the URL is queued again with its time.
 //
-// [Gate.Next] says what has to be requested first: the URL itself, the robots.txt of its origin, or a hop of that file's
+// [Gate.Next] returns the URL to be requested first: the URL itself, the robots.txt of its origin, or a hop of that file's
 // redirects. A [Permit] is for one request to one URL at one address, can be redeemed once, and expires. The transport calls
 // [Grant.Begin] immediately before it writes the first byte, so that a process that was suspended sends nothing late.
 // [Gate.Report] must follow every Permit, whatever its outcome: the host is held until then or, if nothing was begun, until
@@ -163,14 +163,14 @@ func (g *Gate) Group(u weburl.URL) (group *robots.Group, known bool) {
 
 // HostInfo holds the Gate's state of one host's pace.
 type HostInfo struct {
-	HostState               // what Delay depends on
+	HostState               // the facts on which Delay depends
 	Delay     time.Duration // current delay from the end of a request to the start of the next: [Config.DelayFor] of HostState
-	Clause    string        // the clause that sets it
+	Clause    string        // the clause that sets the delay
 	NotBefore time.Time     // earliest time at which a URL of the host may be requested, as far as is known
 	Waits     string        // the clause that determines NotBefore, "" if there is none
 	Failures  int           // failures counted towards Config.MaxFailures; a page's failure counts half
 	GivenUp   string        // the reason the host was given up, "" when it was not
-	OptedOut  bool          // on the list of Config.OptOut: nothing more is requested
+	OptedOut  bool          // Config.OptOut lists the host: nothing more is requested
 }
 
 // Host returns the state of the host with this key (weburl.URL.Host).
@@ -201,7 +201,7 @@ func (g *Gate) SignHead() error {
 	return g.journal.signHead(ledger.Ceil(time.Now()))
 }
 
-// Forgive has the hosts and origins that were given up requested again, as in a crawl that is resumed later for another try.
+// Forgive lets the hosts and origins that were given up be requested again, as in a crawl that is resumed later for another try.
 // All waits stay in force: clocks, delays, back-off, Retry-After, and the pause before a failed robots.txt is fetched again.
 func (g *Gate) Forgive() {
 	now := at(time.Now())

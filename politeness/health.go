@@ -33,9 +33,9 @@ func (h *host) learn(c *Config, now time.Time, p *permit, r Reply) {
 	}
 	switch {
 	case r.Aborted, !begun && r.Err == nil:
-		// Says nothing about the host.
+		// The reply says nothing about the host.
 	case p.unrecorded != nil && !failed(r):
-		// Does not shorten back-off: the ledger would not show why.
+		// The reply does not shorten back-off, because the ledger would not show why.
 	case failed(r):
 		if p.purpose != Robots { // robots.txt has separate pauses and a separate limit
 			h.fail(c, now, p.fault(r))

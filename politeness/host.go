@@ -16,7 +16,7 @@ import (
 // may be forgotten only when it equals a new one (fresh).
 type host struct {
 	first   pace
-	more    *[]pace    // the further slots of an own host
+	more    *[]pace    // clocks of the slots of an own host, except the first
 	origins [2]*origin // http, https; nil: not known
 	latency time.Duration
 
@@ -28,7 +28,7 @@ type host struct {
 	walls    uint8 // consecutive challenges of a bot wall
 	own      bool
 	local    bool        // the last request was to a loopback address
-	givenUp  *givenUp    // nil while the host is served
+	givenUp  *givenUp    // nil if the host was not given up
 	ranged   *netip.Addr // the address used last, if entry is for a range of addresses
 }
 

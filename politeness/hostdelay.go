@@ -20,7 +20,7 @@ type HostDelay struct {
 	// whose name is an IP address is matched by name with its port ("192.0.2.7:8080") or, at any port, "192.0.2.7:*".
 	Match string
 	// Delay is the minimum time between the end of one request to a host and the start of the next, instead of
-	// Config.Delay. Only hosts in Config.OwnHosts can have a shorter one, or NoDelay; others keep Config.Delay. 0:
+	// Config.Delay. Only hosts in Config.OwnHosts can have a shorter delay, or NoDelay; others keep Config.Delay. 0:
 	// Config.Delay.
 	Delay time.Duration
 }

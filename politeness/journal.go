@@ -22,7 +22,7 @@ type journal struct {
 	mu      sync.Mutex
 	lastID  uint64
 	unlined int       // Permits without a line in the ledger
-	head    time.Time // when the next signed head is due; zero before the first line
+	head    time.Time // time at which the next signed head is due; zero before the first line
 }
 
 // number returns the ID for a new Permit.

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// maxStale limits the time that a copy serves while the file is unavailable (RFC 9309 section 2.3.1.4).
+// maxStale limits the time for which a copy is used while the file is unavailable (RFC 9309 section 2.3.1.4).
 const maxStale = 30 * 24 * time.Hour
 
 // origin is the state of one origin's robots.txt.
@@ -46,7 +46,7 @@ type redirectChain struct {
 
 // outage is a series of failures to fetch a robots.txt.
 type outage struct {
-	since    instant // when it began, with waits for the host's turn subtracted
+	since    instant // when the outage began, with waits for the host's turn subtracted
 	retryAt  instant
 	attempts int
 }
@@ -130,7 +130,7 @@ func (o *origin) failed(c *Config, now, tried time.Time, r Reply) {
 	o.chain = nil
 	out.retryAt = at(now.Add(robotsPause(out.attempts)))
 	if ra, ok := retryAfter(r, now); ok {
-		out.retryAt = max(out.retryAt, at(ra)) // obeyRetryAfter holds only the host that sent the response, which may be another one
+		out.retryAt = max(out.retryAt, at(ra)) // obeyRetryAfter holds only the host that sent the response, which may be another host
 	}
 	o.tried(c, now)
 }

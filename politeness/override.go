@@ -13,7 +13,7 @@ import (
 // mandate. It needs a reason, which is written to the ledger with every request that it lets through.
 type Override struct {
 	Origin string    `json:"origin"`         // scheme://host[:port]
-	Reason string    `json:"reason"`         // who allowed it, and why; required
+	Reason string    `json:"reason"`         // who allowed the override, and why; required
 	Body   string    `json:"body,omitempty"` // the robots.txt to use instead, unless Skip is set
 	Skip   bool      `json:"skip,omitempty"` // no rules apply at all
 	Until  time.Time `json:"until,omitzero"` // the end of the override; required with Skip

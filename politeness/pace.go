@@ -9,10 +9,10 @@ import (
 )
 
 // pace is one clock: of one of a host's slots, of an address, or of a registrable domain. It allows one request at a time,
-// and the next one a pause after the end of the last.
+// and the next request a pause after the end of the last.
 //
-// It stands for a token bucket without keeping one: the bucket has one token, which comes back at notBefore, delay after it
-// was taken; full builds it when needed. A million resting hosts need no more memory than these fields. The zero pace is
+// It represents a token bucket without storing it: the bucket has one token, which comes back at notBefore, delay after it
+// was taken; full builds it when needed. A million paused hosts need no more memory than these fields. The zero pace is
 // free.
 type pace struct {
 	holder    *permit // the Permit whose request is, or may be, under way

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/weburl"
 )
 
-// pacer holds the clocks that do not belong to a single host: those of addresses and domains, and the one for all requests.
+// pacer holds the clocks that do not belong to a single host: the clocks of addresses and domains, and the clock for all requests.
 type pacer struct {
 	cfg     *Config
 	opening time.Time // nothing is admitted before this time
@@ -19,7 +19,7 @@ type pacer struct {
 	total   *rate.Limiter // nil without Config.Rate
 	bucket  rate.Limiter  // bucket of the clock that is being examined
 	due     time.Time     // the latest time promised to a request waiting for total
-	taken   time.Time     // when the last token of total was taken
+	taken   time.Time     // time at which the last token of total was taken
 }
 
 func newPacer(c *Config) *pacer {
@@ -30,7 +30,7 @@ func newPacer(c *Config) *pacer {
 	return p
 }
 
-// clocks holds the clocks that one request must wait for, except the one for all requests.
+// clocks holds the clocks that one request must wait for, except the clock for all requests.
 type clocks struct {
 	host   *host
 	slot   *pace
@@ -68,7 +68,7 @@ func clockOf[K comparable](m map[K]*shared, key K) *shared {
 // is first; nil if all clocks are free.
 func (p *pacer) wait(now time.Time, c *clocks) error {
 	var held []ledger.Clause
-	var ready time.Time // when the host itself may be requested
+	var ready time.Time // time at which the host itself may be requested
 	if !p.opens(now, c.slot) {
 		ready = c.slot.until(now)
 		held = append(held, c.slot.held(now))
@@ -123,7 +123,7 @@ func (p *pacer) take(now time.Time, by *permit, passed []ledger.Clause) []ledger
 	return passed
 }
 
-// rest ends a request on every clock. Shared clocks rest for the same delay as the host's. A host that needs a longer delay
+// rest ends a request on every clock. Shared clocks are held for the same delay as the host's. A host that needs a longer delay
 // than others at its address enforces it with its own clock.
 func (c *clocks) rest(end time.Time, d time.Duration, clause string) {
 	c.slot.rest(end, d, clause)
@@ -203,7 +203,7 @@ func (p *pacer) emptyRate(t time.Time) {
 // size returns the number of clocks.
 func (p *pacer) size() int { return len(p.addrs) + len(p.domains) }
 
-// sweep forgets clocks whose state equals that of new ones.
+// sweep removes clocks whose state equals that of new clocks.
 func (p *pacer) sweep(now time.Time, t *touched) {
 	for k, c := range p.addrs {
 		if c.idle(now) {

@@ -68,7 +68,7 @@ type permit struct {
 	gate       *Gate
 	id         uint64
 	url        weburl.URL // the URL to request
-	wanted     weburl.URL // the URL that the caller wants: usually the same; for a robots.txt, the page that needs it
+	wanted     weburl.URL // the URL that the caller wants, usually url; if url is a robots.txt, the page that needs the file
 	wantedHost *host
 	page       weburl.URL // for a Resource: the page that needs it
 	addr       netip.Addr
@@ -76,7 +76,7 @@ type permit struct {
 	attempt    int
 	queued     time.Time
 	allowed    time.Time
-	life       time.Duration // time after allowed for which it can be used
+	life       time.Duration // time after allowed during which the Permit can be used
 	clocks     clocks
 	slot       int              // the slot number at an own host
 	turn       Turn             // turn at the clocks shared with other crawls; zero if no Gate made it
@@ -88,7 +88,7 @@ type permit struct {
 	began      time.Time   // time of Begin; written before started, read after it
 	dropped    time.Time   // for a robots.txt: Sharing may have dropped it, if it was received up to this time
 	keyID      string      // key that signed the request; set before Begin
-	unrecorded error       // why its end is missing from the ledger
+	unrecorded error       // why the end of the request is missing from the ledger
 }
 
 // expired reports whether p's life is over by either of the two clocks. The monotonic clock sees a wall clock that is set
@@ -146,7 +146,7 @@ func (p Permit) URL() weburl.URL { return p.record().url }
 // Purpose returns the reason for the request.
 func (p Permit) Purpose() Purpose { return p.record().purpose }
 
-// Clauses returns the waits that set the request's not-before time, the deciding one first.
+// Clauses returns the waits that set the request's not-before time, the deciding wait first.
 func (p Permit) Clauses() []ledger.Clause { return slices.Clone(p.record().clauses) }
 
 // Expires returns the last instant at which the Permit can be used, by the wall clock or by the monotonic clock, whichever
@@ -196,7 +196,7 @@ func (p *permit) advance(now time.Time, from, to int32) error {
 	return ErrUsed
 }
 
-// Grant is a redeemed Permit: it says what may be sent, and to which address. The zero Grant allows nothing.
+// Grant is a redeemed Permit: it holds the request that may be sent, and the address. The zero Grant allows nothing.
 type Grant struct{ redeemed *permit } // named differently from Permit's field, so that neither type can be converted to the other
 
 // URL returns the URL to request.

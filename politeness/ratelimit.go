@@ -14,7 +14,7 @@ const rateLimitField = "Ratelimit"
 const maxRateLimit = 256
 
 // usedUp returns how long the quota in the RateLimit field (draft-ietf-httpapi-ratelimit-headers-11) remains exhausted: the
-// longest t of all items with r=0, and that item. Items without t, and malformed ones, are ignored. The item is "" if no quota
+// longest t of all items with r=0, and that item. Items without t, and malformed items, are ignored. The item is "" if no quota
 // is exhausted.
 func usedUp(header http.Header) (d time.Duration, item string) {
 	for _, field := range header[rateLimitField] {

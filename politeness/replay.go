@@ -100,7 +100,7 @@ func seekLine(lines io.ReadSeeker, mark int64) error {
 	return nil
 }
 
-// replay is a Replay under way.
+// replay is a Replay in progress.
 type replay struct {
 	*restored
 	gate   *Gate
@@ -167,10 +167,10 @@ func (r *replay) newRun() {
 }
 
 // settle ends all open requests at now. Their outcome is unknown. At an own host it is also unknown which slot each of several
-// requests held, so all of them rest.
+// requests held, so all slots are held.
 func (r *replay) settle(now time.Time) {
 	for _, p := range r.out {
-		if p.started.Load() { // otherwise p's clocks have rested since the snapshot was restored
+		if p.started.Load() { // otherwise p's clocks have been held since the snapshot was restored
 			r.report(now, p, Reply{Aborted: true}, answer{})
 			d, clause := p.pause()
 			p.clocks.host.hold(now.Add(d), d, clause)
@@ -295,7 +295,7 @@ func (r *replay) clocks(now time.Time, target weburl.URL, addr netip.Addr, numbe
 	return c
 }
 
-// report is like Gate.report, but also handles a Permit from a snapshot, whose clocks have already rested.
+// report is like Gate.report, but also handles a Permit from a snapshot, whose clocks have already been held.
 func (r *replay) report(now time.Time, p *permit, reply Reply, a answer) {
 	g := r.gate
 	if p.clocks.host == nil {

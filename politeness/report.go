@@ -42,7 +42,7 @@ func (g *Gate) atBegin(now time.Time, p *permit) (v *override, overtaken bool) {
 
 // Report tells the Gate the outcome of a Permit's request, or that it was not used, and frees the host. It returns the time
 // from which the host of the URL that needed the Permit may be requested again. Only the first Report of a Permit counts; a
-// later one, or one to another Gate, changes nothing.
+// later Report, or a Report to another Gate, changes nothing.
 func (g *Gate) Report(p Permit, r Reply) time.Time {
 	clock := time.Now()
 	now := ledger.Ceil(clock)
@@ -218,7 +218,7 @@ type Reply struct {
 	// without a line in the ledger. It has an effect only for a Permit that was never redeemed and is not for a robots.txt.
 	Unused bool
 	// Challenged: the response requests a signature, and the request will be repeated with one. A robots.txt then counts as
-	// not requested; its host rests as after any response.
+	// not requested; its host is held as after any response.
 	Challenged bool
 	// Wall names the bot wall whose challenge the response is; "" for any other response. With a challenge, a robots.txt
 	// counts as unreachable, and any other URL as a failure of its host, whatever the status.

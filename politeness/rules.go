@@ -15,7 +15,7 @@ type rulebook struct {
 	overrides map[string]*override // keyed by origin; constant
 	size      int64                // estimated memory of the robots.txt files in bytes
 	evictAt   int64                // size at which rules are packed or evicted
-	parsed    []*ruleset           // in the order of parsing; may include rules no longer kept
+	parsed    []*ruleset           // rulesets in the order of parsing, including some that are no longer kept
 	clean     int                  // length of parsed at which rulesets that are no longer kept are removed
 
 	dropped func(key string, h *host) // called for each host whose rules were dropped to free memory

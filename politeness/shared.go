@@ -12,16 +12,16 @@ type shared struct {
 	pace
 	promised time.Time // latest time promised to a host in line
 
-	line    []*host       // waiting; the first is served next
-	left    int           // hosts that have left the line
+	line    []*host       // waiting hosts; the first is served next
+	left    int           // number of hosts removed from line so far
 	tickets map[*host]int // positions of the hosts in line, plus left
 }
 
 // grace is the time for which the clock stays reserved for the host at the head of the line. That
-// host may have nothing left to request, so after grace the next one may go.
+// host may have nothing left to request, so after grace the next host may take the clock.
 const grace = 10 * time.Millisecond
 
-// strangers is the position given to a host that is not in line, once the turns of those in front have passed.
+// strangers is the position of a host that is not in line, once the turns of the hosts in front have passed.
 const strangers = 2
 
 // opens reports whether this clock lets a request to h start at now: it is free, and h is first in line or the hosts

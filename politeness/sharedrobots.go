@@ -22,9 +22,9 @@ type RobotsKey struct {
 // RobotsFile holds the response that a crawl received for the robots.txt of an origin, with its redirects, or the
 // failure to fetch it.
 type RobotsFile struct {
-	Crawl     string    // Config.Name of the crawl that requested it
+	Crawl     string    // Config.Name of the crawl that requested the file
 	Gate      string    // ID of that crawl's Gate in the ledger (Entry.Run)
-	Fetched   time.Time // the end of its last request
+	Fetched   time.Time // end of the last request for the file
 	Until     time.Time // when the response expires or, after a failure, when another attempt may be made
 	Failures  int       // consecutive failed attempts, including this one; 0: there was a response
 	Status    int       // status of the last response; 0: there was none
@@ -120,7 +120,7 @@ func (s *Hosts) KeepRobots(key RobotsKey, f RobotsFile) {
 	if files.byKey == nil {
 		files.byKey = make(map[RobotsKey]*list.Element)
 	}
-	key.Origin, f.Body = strings.Clone(key.Origin), strings.Clone(f.Body) // cloned, because they are parts of longer strings that can be freed then
+	key.Origin, f.Body = strings.Clone(key.Origin), strings.Clone(f.Body) // cloned, so that the longer strings that contain them can be freed
 	files.byKey[key] = files.used.PushFront(&sharedFile{key, f})
 	files.size += f.size()
 	for now := time.Now(); files.size > files.limit; {

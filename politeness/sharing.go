@@ -59,8 +59,8 @@ type Turn struct {
 
 	// Take sets the fields below.
 
-	Waited ledger.Clause // the wait of the crawl for others; without a name if there was none
-	Away   ledger.Clause // the wait of the crawl because the keeper of the clocks did not respond; without a name if there was none
+	Waited ledger.Clause // clause of the wait for other crawls; without a name if there was no wait
+	Away   ledger.Clause // clause of the wait for the keeper of the clocks to respond; without a name if there was no wait
 	// Until is the latest time at which the request may begin: the Permit expires then. Zero: no limit.
 	Until time.Time
 	// Held ends if others may get the Turn although Done was not called, for example because its holder could not be reached.
@@ -93,9 +93,9 @@ func (t *Turn) Clause() string {
 
 // Owed holds the times until which clocks are held. The zero Time holds none.
 type Owed struct {
-	Ended              time.Time // end of the request; zero: none was made, and the crawl keeps its place in the order
+	Ended              time.Time // end of the request; zero if none was made: then the crawl keeps its place in the order
 	Host, Addr, Domain time.Time
-	Total              time.Time // only for a Turn with Total: end of the interval; Ended is then when the request was allowed
+	Total              time.Time // only for a Turn with Total: end of the interval; then Ended is when the request was allowed
 }
 
 // Hosts holds the clocks and files that the crawls of one process share. A host, an address or a domain has one request at a time,
@@ -107,9 +107,9 @@ type Hosts struct {
 
 	mu     sync.Mutex
 	clocks map[clockKey]*sharedclock.Clock
-	sweep  int                  // number of clocks at which idle ones are removed
+	sweep  int                  // number of clocks at which idle clocks are removed
 	out    map[*Turn]turnClocks // the clocks of granted turns
-	token  time.Time            // when Rate allows the next request
+	token  time.Time            // time at which Rate allows the next request
 	due    time.Time            // the latest time promised to a request waiting for Rate
 	files  sharedFiles
 }
@@ -136,7 +136,7 @@ type clockKey struct {
 	addr       netip.Addr
 }
 
-// hostsSweepMin is the minimum number of clocks at which idle ones are removed.
+// hostsSweepMin is the minimum number of clocks at which idle clocks are removed.
 const hostsSweepMin = 1 << 12
 
 // Take implements [Sharing]. It does not block, so that a Gate may call it under its lock.

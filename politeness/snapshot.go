@@ -125,7 +125,7 @@ func (w *writer) pace(p *pace) {
 	}
 }
 
-// permit writes an outstanding Permit, with what a replay of its end needs.
+// permit writes an outstanding Permit, with the data that a replay of its end needs.
 func (w *writer) permit(p *permit) {
 	w.uint(p.id)
 	w.string(p.url.String())

@@ -71,12 +71,12 @@ func (p *pace) inherit(now time.Time, d time.Duration, clause string, slack time
 // Rest is a time before which a host, an address or a registrable domain must not be requested.
 type Rest struct {
 	Host   string     // weburl.URL.Host; "" for an address or a domain
-	Addr   netip.Addr // not valid for a host or a domain
+	Addr   netip.Addr // invalid for a host or a domain
 	Domain string     // "" for a host or an address
 	Until  time.Time
 }
 
-// Resting returns the clocks that rest now, in no particular order, for processes that share them. A clock that a request of
+// Resting returns the clocks that are held now, in no particular order, for processes that share them. A clock that a request of
 // this Gate holds is not included.
 func (g *Gate) Resting() []Rest {
 	g.mu.Lock()

@@ -92,7 +92,7 @@ type scanner struct {
 	z      *html.Tokenizer
 	signs  Signs
 	hidden string // invisible element inside of which the parser is; "" for none
-	root   string // name of the root element of an application, if it is empty so far
+	root   string // name of the root element of an application, if the element is empty so far
 }
 
 // invisible lists elements whose text is not part of the page's text. The content of noscript, including its markup, is one token.
@@ -181,7 +181,7 @@ func (s *scanner) attributes(more bool) (a attributes) {
 // Limits for skipping hosts whose pages gain nothing from rendering.
 const (
 	uselessRow  = 5      // consecutive useless renderings after which a host is skipped
-	staticPages = 50     // number of pages that are not rendered then
+	staticPages = 50     // number of the host's next pages that are not rendered
 	maxHosts    = 10_000 // maximum number of hosts in memory; older ones are forgotten
 )
 

@@ -56,7 +56,7 @@ func (s *Store) Sweep() error {
 
 func (s *Store) sweep() error {
 	f := s.folder
-	f.mu.Lock() // no writes and new uses meanwhile
+	f.mu.Lock() // excludes writes and new uses
 	defer f.mu.Unlock()
 	used, err := references(s.index)
 	if err != nil {
@@ -110,7 +110,7 @@ type folder struct {
 
 	mu            sync.Mutex
 	uses          map[address]int
-	written, kept int // answers written since the last sweep, and answers that it kept
+	written, kept int // answers written since the last sweep, and answers that the sweep kept
 }
 
 func openFolder(dir string) (*folder, error) {

@@ -10,10 +10,10 @@ import (
 
 // sharing describes for which requests an answer may be used.
 type sharing struct {
-	shared  bool      // whether it may be used for other pages than the one for which it was requested
-	pinned  bool      // whether it may be used until the end of the crawl, whatever its age
-	expires time.Time // if not pinned: time until which it may be used
-	accept  bool      // whether it may only be used for requests with the same Accept header
+	shared  bool      // whether the answer may be used for pages other than the page for which it was requested
+	pinned  bool      // whether the answer may be used until the end of the crawl, whatever its age
+	expires time.Time // if not pinned: time until which the answer may be used
+	accept  bool      // whether the answer may only be used for requests with the same Accept header
 }
 
 // maxHeuristic limits the lifetime of an answer whose header does not state one.

@@ -143,7 +143,7 @@ const (
 	KindBeacon   Kind = "beacon"   // sendBeacon, ping of a link, reports of policies
 	KindSocket   Kind = "socket"   // WebSocket
 	KindWindow   Kind = "window"   // all requests of a window that the page opened
-	KindOther    Kind = "other"    // none of these
+	KindOther    Kind = "other"    // none of the kinds above
 )
 
 // always lists the kinds of requests that rendering needs. Policy.Kinds can add those listed in optional.

@@ -56,8 +56,8 @@ const (
 type Store struct {
 	index  Index // nil for a Store in memory
 	box    box
-	folder *folder   // box, if it stores answers in a directory; otherwise nil
-	files  *urlFiles // files of answers that are also in memory; nil if there are none
+	folder *folder   // the box, if box stores answers in a directory; otherwise nil
+	files  *urlFiles // files of answers that are also in memory; nil if there are no such files
 
 	mu         sync.Mutex
 	young, old map[string]located // recent Records by key, in two generations
@@ -91,7 +91,7 @@ type box interface {
 	get(r address) ([]byte, error)
 	hold(r address) error // counts one more use of a stored answer
 	release(r address)
-	drop(r address) // removes an answer that is damaged
+	drop(r address) // removes a damaged answer
 }
 
 // maxLocated limits the entries in a generation of Store.young and old: far fewer answers arrive between two commits of a crawler.
@@ -102,7 +102,7 @@ type located struct {
 	Ref     address   `json:"ref"`
 	Expires time.Time `json:"expires"`
 	Pinned  bool      `json:"pinned,omitempty"`
-	Accept  *string   `json:"accept,omitempty"` // the only Accept header for which it may be used; nil: any
+	Accept  *string   `json:"accept,omitempty"` // the only Accept header of requests that may use the answer; nil: any
 }
 
 // NewStore returns a Store in memory, of at most limit bytes; 0: 256 MiB. To make room, it evicts answers that were unused for longest.

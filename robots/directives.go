@@ -19,8 +19,8 @@ type Directives struct {
 	NoImageIndex bool
 	NoTranslate  bool
 
-	MaxSnippet       Limit     // in characters
-	MaxVideoPreview  Limit     // in seconds
+	MaxSnippet       Limit     // limit in characters
+	MaxVideoPreview  Limit     // limit in seconds
 	MaxImagePreview  string    // "none", "standard" or "large": the smallest that was named; "": no limit
 	UnavailableAfter time.Time // zero if not set; see [Directives.Unavailable]
 

@@ -9,11 +9,11 @@ import (
 // Source describes where the rules behind a verdict come from.
 type Source struct {
 	RobotsURL string    // first URL that was requested: the origin's /robots.txt
-	Status    int       // of the last response; 0 if there was none
-	Wall      string    // name of the bot wall whose challenge the last response is; "" if it is none
+	Status    int       // status of the last response; 0 if there was none
+	Wall      string    // name of the bot wall whose challenge the last response is; "" if the response is no challenge
 	FetchedAt time.Time // when the response or the failure was recorded
 	Redirects []string  // targets of redirects, in order
-	SHA256    [32]byte  // of the body as received; zero if there is none
+	SHA256    [32]byte  // SHA-256 of the body as received; zero if there is no body
 	Stale     bool      // the rules are from an old copy, because no newer one could be fetched
 }
 

@@ -14,7 +14,7 @@ type Group struct {
 	index index
 	pace  pace
 	usage []usageRule
-	all   []*Group // with Strictest: the robot's groups in all other dialects
+	all   []*Group // set with Strictest: the robot's groups in all other dialects
 }
 
 // newGroup finds a robot's group as the file's dialect defines it.
@@ -28,7 +28,7 @@ func newGroup(r *Rules, agent string) *Group {
 			case allow, disallow:
 				g.rules = appendRules(g.rules, r, i, s.head)
 			case crawlDelay, requestRate, visitTime:
-				if i > s.head { // otherwise the line belongs to the robots named above it
+				if i > s.head { // otherwise the line belongs to the robots named above
 					g.pace.read(l.kind, r.value(l))
 				}
 			case contentUsage, contentSignal:

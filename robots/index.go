@@ -22,9 +22,9 @@ type index struct {
 
 // entry has the rules of the head with the same index.
 type entry struct {
-	parent          int32 // the longest entry that is a proper prefix, or none
-	allow, disallow int32 // the strongest literal rules of the chain that ends here, or none
-	wildUp          int32 // the nearest entry of the chain, including this one, that has wildcards, or none
+	parent          int32 // index of the longest entry that is a proper prefix, or none
+	allow, disallow int32 // the strongest literal rules of the entry and its parents, or none
+	wildUp          int32 // the entry, or its nearest parent, that has wildcards, or none
 	from, to        int32 // range of the entry's wildcards, the longest rules first
 }
 

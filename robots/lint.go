@@ -13,8 +13,8 @@ type Severity uint8
 // The severities of lints.
 const (
 	Info    Severity = iota // worth knowing
-	Warning                 // probably not what the author means, or other crawlers read it differently
-	Error                   // the line has no effect, or not the intended one
+	Warning                 // the author probably means something else, or other crawlers read the line differently
+	Error                   // the line has no effect, or not the intended effect
 )
 
 // String returns "info", "warning" or "error".
@@ -125,7 +125,7 @@ func (r *Rules) Lints() []Lint {
 type linter struct {
 	rules   *Rules
 	out     []Lint
-	agents  map[string]int // the first line that names each robot
+	agents  map[string]int // line number at which each robot is named first
 	inGroup bool
 	closed  bool // the group has rules
 	delay   int  // line of a Crawl-delay or the like between User-agent lines, or 0

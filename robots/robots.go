@@ -34,7 +34,7 @@ const MaxSize = 500 * 1024
 
 // Rules is one robots.txt file, parsed. It is immutable and safe for concurrent use. The zero Rules is an empty file: it forbids nothing.
 type Rules struct {
-	body     string // at most MaxSize bytes; if the file was longer, it ends at a line end
+	body     string // at most MaxSize bytes; if the file was longer, body ends at a line end
 	cut      bool   // the file was longer
 	lines    []line
 	licensed bool // the file has a License line
@@ -53,7 +53,7 @@ type options struct {
 
 func optionsOf(opts []Option) options {
 	if len(opts) == 0 {
-		return options{} // the options are allocated, because a function may change them; most pages have none
+		return options{} // the options are allocated, because a function may change them; most pages have no options
 	}
 	o := new(options)
 	for _, opt := range opts {

@@ -34,7 +34,7 @@ func parseDictionary(s string) (members []member, ok bool) {
 		p.expect(',')
 		p.skip(" \t")
 		if p.s == "" {
-			p.bad = true // a comma with nothing after it
+			p.bad = true // nothing comes after the comma
 		}
 	}
 	return members, !p.bad

@@ -7,7 +7,7 @@ type Signal uint8
 
 // The signals.
 const (
-	Unsaid     Signal = iota // there is no preference, or none that can be read
+	Unsaid     Signal = iota // the site states no preference, or none that can be read
 	Allowed                  // the site allows the use
 	Disallowed               // the site does not want the use
 )
@@ -38,7 +38,7 @@ const (
 	UseAI           = "ai-use"         // as input of a model; Content-Signal's ai-input
 	UseSearch       = "search"         // a search index that links to the page
 	UseTDM          = "tdm"            // text and data mining (TDMRep); includes train-ai
-	UseTrainAIImage = "train-ai-image" // training with the page's images (noimageai); train-ai includes it
+	UseTrainAIImage = "train-ai-image" // training with the page's images (noimageai); part of train-ai
 )
 
 // Statement is one preference of a site about one use.

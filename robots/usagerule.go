@@ -153,7 +153,7 @@ func (ru *rule) matches(path string) bool {
 
 // License is a License line (RSL 1.0). It names a document with the terms of a site.
 type License struct {
-	URL  string // URL as written; the standard requires an absolute one
+	URL  string // URL as written; the standard requires an absolute URL
 	Line int    // 1-based
 }
 

@@ -13,7 +13,7 @@ const (
 	NoGroup                  // the file has no group for the robot: allowed
 	RobotsFile               // the URL is /robots.txt, which may always be fetched (RFC 9309 section 2.2.2)
 	NoFile                   // there is no file, by the response's status: allowed
-	NoAnswer                 // it is not known whether there is a file: the URL must wait, it is not forbidden
+	NoAnswer                 // unknown whether the file exists: the URL is not forbidden, but must wait
 	Forbidden                // the file itself is forbidden, which [StatusPolicy] may treat as a refusal
 )
 
@@ -34,7 +34,7 @@ type Rule struct {
 	Allow  bool
 	Line   int    // 1-based; 0 in the zero Rule, which stands for no rule
 	Column int    // position of Path in the line: 1-based, in bytes
-	Text   string // the line, without its comment and surrounding spaces
+	Text   string // the line, without comment and surrounding spaces
 	Path   string // the path as written; the line may have several
 }
 
@@ -46,7 +46,7 @@ type Verdict struct {
 	// Line is the 1-based line of the deciding rule. It is 0 if no rule matched, so that the URL is allowed by default.
 	Line   int
 	Column int    // position of the rule's path in the line: 1-based, in bytes; 0 without a rule
-	Rule   string // the line, without its comment and surrounding spaces; "" without a rule
+	Rule   string // the line, without comment and surrounding spaces; "" without a rule
 	Path   string // the rule's path as written
 	Reason Reason
 	// Agent is the value of the group's User-agent line, as written: a name of the robot, or "*". It is "" without a group.

@@ -25,7 +25,7 @@ type markupReader struct {
 	page     *Page
 	base     *url.URL
 	refs     map[*html.Node]*Item // items of elements with an itemref
-	referred map[string]*Item     // item that refers to an id, by id
+	referred map[string]*Item     // keyed by ID: item that refers to the ID
 }
 
 // collectRefs creates the items that have an itemref in advance, because they may come after the elements to which they refer.

@@ -28,7 +28,7 @@ const (
 
 // Page holds the structured data of a page.
 type Page struct {
-	Items []*Item // items that are not a property of another one, in document order; those of JSON-LD first
+	Items []*Item // items that are not a property of another item, in document order; items of JSON-LD come first
 
 	// Properties has the values of META elements of OpenGraph (og:, article:, …) and Dublin Core (dc., dcterms.), by name in lower case, in
 	// document order.

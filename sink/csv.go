@@ -29,7 +29,7 @@ type CSV struct {
 	columns []string
 	chosen  bool  // the caller named the columns, so other fields are left out
 	header  bool  // the output has the row with the columns
-	bad     error // the error that prevents further rows until Restore to 0
+	bad     error // error that prevents further rows until Restore(0)
 }
 
 // NewCSV writes to w, which the caller closes, under the same conditions as [NewJSONL]. Columns are names of fields of the results; other

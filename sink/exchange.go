@@ -11,7 +11,7 @@ import (
 // concurrent use, and its slices must not be changed once a method was called.
 type Exchange struct {
 	URL     string     // URL of the request: absolute, http or https, without fragment
-	Addr    netip.Addr // address of the server; invalid if it is not known
+	Addr    netip.Addr // address of the server; invalid if the address is not known
 	Started time.Time  // time at which the first byte of the request was sent
 	Ended   time.Time  // time at which the last byte of the response arrived, or the request was given up
 

@@ -20,7 +20,7 @@ type Parser struct {
 
 	names         jsonl.Names
 	times, queued jsonl.Times                                 // parsers of the times of requests, and of the times at which URLs were queued
-	last          struct{ schema, via, outcome, kind string } // texts of the last line, if they had no escapes there
+	last          struct{ schema, via, outcome, kind string } // texts of the last line, if the texts had no escapes in that line
 	links         LinkCount                                   // where links are decoded to with Short
 	where         Location                                    // where locations are decoded to with Short
 }

@@ -94,7 +94,7 @@ type Rendered struct {
 	Cut      string          `json:"cut,omitempty"`        // reason code if rendering ended early
 	Rounds   int             `json:"rounds,omitempty"`     // number of rounds of rendering
 	Millis   int             `json:"virtual_ms,omitempty"` // time for which the page ran, by the page's clock, in milliseconds
-	Bytes    int             `json:"bytes,omitempty"`      // size of the rendered document; 0: there is none, so the fetched page counts
+	Bytes    int             `json:"bytes,omitempty"`      // size of the rendered document; 0: there is none, and the fetched page counts
 	SHA256   string          `json:"sha256,omitempty"`     // hash of the rendered document, hexadecimal
 	Requests []RenderRequest `json:"requests,omitempty"`   // the page's requests, in order
 	Dropped  int             `json:"dropped,omitempty"`    // number of requests beyond the limit of Requests
@@ -115,14 +115,14 @@ type RenderRequest struct {
 	URL     string `json:"url"`               // as requested, cut to 2048 bytes; may be an invalid URL
 	Kind    string `json:"kind"`              // what the response is used for, a render.Kind: "script", "fetch", …
 	Method  string `json:"method,omitempty"`  // HTTP method if it is not GET
-	Status  int    `json:"status,omitempty"`  // status of the response; 0: there was none
+	Status  int    `json:"status,omitempty"`  // status of the response; 0 if there was none
 	Refused string `json:"refused,omitempty"` // reason code if the request was refused (see render.Fate)
 }
 
 // RenderRoute is an address to which a script of a page tried to navigate.
 type RenderRoute struct {
 	URL string `json:"url"`
-	How string `json:"how"` // how the script did so: "push", "location", …
+	How string `json:"how"` // how the script navigated: "push", "location", …
 }
 
 // Location is a place in an archive.

@@ -191,7 +191,7 @@ func (d *Dir) Delete(ctx context.Context, name string) error {
 		return fmt.Errorf("stores: %w", err)
 	}
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		_ = d.root.Remove(dir) // fails if it is not empty
+		_ = d.root.Remove(dir) // fails if dir is not empty
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ type builder struct {
 // accepted.
 type marks struct {
 	host   uint8  // offset after "://"
-	normal bool   // the URL is its own normal form
+	normal bool   // the URL is equal to its normal form
 	port   uint16 // offset of the ":" before the port; equal to path if there is no port
 	path   uint16
 	query  uint16 // offset of the "?"; the length of the URL if there is no query

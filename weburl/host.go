@@ -75,14 +75,14 @@ func parseHost(s string) (string, bool) {
 		return parseAddress(s)
 	}
 	if !utf8.ValidString(s) {
-		return "", false // rejected here, because percent-decoding could make it valid
+		return "", false // rejected here, because percent-decoding could make the text valid
 	}
 	domain, ok := domainToASCII(unescapeAll(s))
 	if !ok || !endsInNumber(domain) {
 		return domain, ok
 	}
 	if strings.ContainsAny(domain, "+-") {
-		return "", false // a number has no sign, but whatwg-url accepts one
+		return "", false // a number has no sign, but whatwg-url accepts a number with a sign
 	}
 	return parseAddress(domain)
 }

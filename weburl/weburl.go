@@ -103,7 +103,7 @@ const (
 	ReasonSyntax      = "url_syntax"      // not valid by the WHATWG URL Standard
 	ReasonScheme      = "url_scheme"      // neither http nor https
 	ReasonCredentials = "url_credentials" // has user information, which is never sent
-	ReasonTooLong     = "url_too_long"    // longer than MaxLen, or its host is longer than 512 bytes
+	ReasonTooLong     = "url_too_long"    // the URL is longer than MaxLen, or its host is longer than 512 bytes
 )
 
 // Error reports why a text is not a URL that amble can request.

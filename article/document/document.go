@@ -68,7 +68,7 @@ type Document struct {
 	Title    string   `json:"title,omitempty"`
 	Author   string   `json:"author,omitempty"`   // names of the authors, separated by ", "
 	Language string   `json:"language,omitempty"` // declared language tag
-	Modified string   `json:"modified,omitempty"` // in the form of RFC 3339
+	Modified string   `json:"modified,omitempty"` // date or time in the form of RFC 3339
 	Pages    []string `json:"pages"`              // text as HTML: one per page of a PDF, per chapter of an EPUB, or one for a whole DOCX
 	Links    []string `json:"links,omitempty"`    // absolute URLs of the document's links, each once
 	Cut      string   `json:"cut,omitempty"`      // description of content that was left out; "" if there is none

@@ -187,7 +187,7 @@ func (g *glyphs) encode(base string, trueType bool) {
 		return
 	}
 	g.simple['\''], g.simple['`'] = "’", "‘"
-	for i, r := range []rune(standardHigh) { // for the codes from 0xA1 on
+	for i, r := range []rune(standardHigh) { // letters for the codes from 0xA1 on
 		if g.simple[0xA1+i] = string(r); r == '_' {
 			g.simple[0xA1+i] = ""
 		}

@@ -97,7 +97,7 @@ func key(r []rune) (k uint64) {
 // guess returns the language of a script in which the n-grams of the text are most frequent. Of all letters, n are of the
 // script.
 func (m *model) guess(s script, letters []rune, n, all int) Guess {
-	score := make([]int, len(m.languages)) // score of a language, relative to one in which no n-gram is frequent
+	score := make([]int, len(m.languages)) // score of each language, relative to a language in which no n-gram is frequent
 	for length := 3; length <= 4; length++ {
 		for i := 0; i+length <= len(letters); i++ {
 			run := letters[i : i+length]

@@ -53,7 +53,7 @@ func journalsAreApart(k *kit) {
 	a := k.append(1, "a1", 0)
 	b := k.append(2, "b1", 0)
 	a = k.append(1, "a2", a)
-	k.append(9, "c1", 0) // shard 9 may be stored in another group
+	k.append(9, "c1", 0) // an engine may store shard 9 apart from the other shards
 	k.append(2, "b2", b)
 	k.append(1, "a3", a)
 	k.holds("journal 1", k.read(1, 0), "a1", "a2", "a3")

@@ -14,7 +14,7 @@ type clocks struct {
 	mu    sync.Mutex
 	seq   uint64
 	era   uint64
-	since time.Time // when the era began
+	since time.Time // time at which the era began
 	is    map[string]common
 	files map[string]common // robots.txt files by name
 	size  int               // total bytes of files

@@ -13,7 +13,7 @@ type Faults struct {
 	Seed    uint64
 	Latency time.Duration // maximum delay in each direction
 	Lost    float64       // the call does not arrive
-	Unheard float64       // the call takes effect, but its answer is lost
+	Unheard float64       // the call takes effect, but its result is lost
 	Stale   float64       // a read returns an earlier value
 	Timeout time.Duration // time after which a call without an answer is given up; 0: 2 s
 }
@@ -24,7 +24,7 @@ var ErrTimeout = errors.New("mem: no answer in time")
 // faults is the state of a connection.
 type faults struct {
 	mu     sync.Mutex
-	calls  int    // number of half calls until the function then is called
+	calls  int    // number of half calls before the half call that runs the function in then
 	then   func() // may be nil
 	is     Faults
 	rng    *rand.Rand
@@ -161,7 +161,7 @@ func (f *faults) call(ctx context.Context, do func() error) error {
 	return err
 }
 
-// silence waits until the caller gives up a call that gets no answer.
+// silence waits until the caller gives up on a call that gets no answer.
 func (f *faults) silence(ctx context.Context, d time.Duration) error {
 	if err := pause(ctx, d); err != nil {
 		return err

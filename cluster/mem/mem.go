@@ -89,7 +89,7 @@ func (s *Server) add(l *log, n cluster.Nonce, data []byte) {
 	l.history = append(l.history, l.entries[len(l.entries)-1])
 }
 
-// lastBut returns the record of a journal that has many records after it; 0 returns the last record.
+// lastBut returns the record that comes before the last records of a journal, whose number is many; 0 returns the last record.
 func (s *Server) lastBut(shard, many int) cluster.Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *Server) after(logs map[int]*log, shard int, after uint64) (all []cluste
 	return nil, l.trimmed > after
 }
 
-// cut removes entries with a sequence smaller than below, but keeps the last keep entries.
+// cut removes entries whose sequence is less than the parameter below, except the last entries, whose number is keep.
 func (s *Server) cut(logs map[int]*log, shard int, below uint64, keep int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

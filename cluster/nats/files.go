@@ -125,7 +125,7 @@ func (e *Engine) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 type fileReader struct {
 	e      *Engine
 	ctx    context.Context
-	next   func(i int) string // returns the name of part i
+	next   func(i int) string // returns the name of the file's part i
 	i, n   int
 	part   io.ReadCloser // part being read; nil between two parts
 	cancel context.CancelFunc

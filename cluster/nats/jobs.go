@@ -29,7 +29,7 @@ var streamName = regexp.MustCompile(`^(?:AMBLE_([A-Za-z0-9_-]+)_(CTL|DEAD|LOG_\d
 
 // List returns the jobs on the servers, sorted by name. It ignores c.Job. The errors are those of [Check].
 func List(ctx context.Context, c Config) ([]Stored, error) {
-	c.Job = "list" // only the name of the connection
+	c.Job = "list" // used only as the name of the connection
 	e, err := reach(ctx, c)
 	if err != nil {
 		return nil, err

@@ -215,7 +215,7 @@ func (e *Engine) fetch(ctx context.Context, s jetstream.Stream, subject string, 
 	}
 }
 
-// fetchSome calls f with some messages, and returns the number of the consumer's next message. next is the number of the first one.
+// fetchSome calls f with some messages, and returns the number of the consumer's next message. next is the number of the first message.
 func (e *Engine) fetchSome(ctx context.Context, c jetstream.Consumer, next uint64, f func(message) bool) (_ uint64, more bool, err error) {
 	short, cancel := context.WithTimeout(ctx, e.c.Timeout)
 	defer cancel()

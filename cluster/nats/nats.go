@@ -42,9 +42,9 @@ type Config struct {
 	// Timeout limits the time until a call is answered. 0: 5 s.
 	Timeout time.Duration
 
-	ping     time.Duration // for tests; 0: the constant pingEvery
-	patience time.Duration // for tests; 0: the constant patience
-	part     int64         // for tests; 0: the constant partSize
+	ping     time.Duration // set by tests; 0: the constant pingEvery
+	patience time.Duration // set by tests; 0: the constant patience
+	part     int64         // set by tests; 0: the constant partSize
 }
 
 // pingEvery is the interval of pings on a connection. After three pings without an answer, the client connects to the next server. So it
@@ -149,8 +149,8 @@ func (e *Engine) create(ctx context.Context, s jetstream.StreamConfig) error {
 	return nil
 }
 
-// placed calls ask, which creates or looks up a stream, and repeats the call while the servers find too few running servers: one that has
-// just started, or answered slowly, counts as offline for some seconds. While the servers elect a leader, they may never answer a request,
+// placed calls ask, which creates or looks up a stream, and repeats the call while the servers find too few of them running: a server that
+// has just started, or answered slowly, counts as offline for some seconds. Servers that elect a leader may never answer a request,
 // so it is sent again.
 func (c Config) placed(ctx context.Context, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.patience, patience))

@@ -47,7 +47,7 @@ type BadLine struct {
 	Err  error
 }
 
-// SeedsError is returned by [Operator.Add] for a file with invalid seeds, or without any.
+// SeedsError is returned by [Operator.Add] for a file with invalid seeds, or without any seed.
 type SeedsError struct {
 	Path  string
 	Lines []BadLine // the first invalid lines
@@ -76,8 +76,8 @@ const (
 	addNote = 5 * time.Second
 )
 
-// Add adds the seeds of a regular file to the job, one per line; blank lines and those that begin with # are skipped. It reads the file
-// twice: first it only checks the lines, so that nothing is added if one is invalid. Memory is bounded, whatever the size of the file.
+// Add adds the seeds of a regular file to the job, one per line; blank lines and lines that begin with # are skipped. It reads the file
+// twice: first it only checks the lines, so that nothing is added if a line is invalid. Memory is bounded, whatever the size of the file.
 // After an interruption, another call with the same file continues; known seeds are not requested again. note is called every five seconds
 // with the number of added seeds and the total; it may be nil.
 //

@@ -77,7 +77,7 @@ func (c *Collecting) Into(ctx context.Context, dir string) (_ *Collected, err er
 	return res, nil
 }
 
-// beginTemp makes a temporary directory beside dir, and first removes one that a killed process has left.
+// beginTemp makes a temporary directory beside dir, and first removes a directory that a killed process has left.
 func beginTemp(dir string) (string, error) {
 	dir = filepath.Clean(dir)
 	tmp := filepath.Join(filepath.Dir(dir), ".amble-collect-"+filepath.Base(dir))

@@ -45,7 +45,7 @@ type Node struct {
 	// MaxShards limits the shards that the node owns. 0: its share of all shards.
 	MaxShards int
 	// Store is the URL of a store (see package stores/open). The node copies its complete files there, below its Name: the directories of
-	// shards that it has given back, and those that earlier processes left in Dir. So that files become complete, it gives each shard back
+	// shards that it has given back, and directories that earlier processes left in Dir. To complete files, it gives each shard back
 	// after an hour. Commits do not wait for copies. "": nothing is copied.
 	Store string
 	// Trace is called with events of the node's shards, and Note with messages for the operator, also concurrently. Both may be nil.

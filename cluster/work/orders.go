@@ -32,7 +32,7 @@ var ErrOrder = errors.New("the order is refused")
 //	set KEY=VALUE          rate, at most the job's; max-pages, which can be raised; max-bytes, max-errors, max-time
 //	retry                  request hosts again that were given up; pages that failed stay failed
 //
-// The error wraps ErrOrder, politeness.ErrShorter for a delay that is shorter than the one in force, a *job.KeyError, or is one of
+// The error wraps ErrOrder, politeness.ErrShorter for a delay that is shorter than the delay in force, a *job.KeyError, or is one of
 // cluster.Give.
 func (x *Operator) Order(ctx context.Context, what string, args ...string) (cluster.Order, error) {
 	o := cluster.Order{What: what, By: x.Name, To: strings.Join(args, " ")}
@@ -112,7 +112,7 @@ func setting(o *cluster.Order) error {
 	return nil
 }
 
-// retryFor limits the age of a retry order that a new owner of a shard applies. The previous owner may not have applied a younger one.
+// retryFor limits the age of a retry order that a new owner of a shard applies. The previous owner may not have applied a younger order.
 const retryFor = 3 * cluster.DefaultTTL
 
 // obey passes an order to a crawl.

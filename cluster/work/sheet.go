@@ -36,7 +36,7 @@ type Mark struct {
 	Host   string    `json:"host"`
 	Start  time.Time `json:"start"`
 	End    time.Time `json:"end"`
-	Ready  time.Time `json:"ready"` // when the host may be requested again
+	Ready  time.Time `json:"ready"` // time from which the host may be requested again
 	Robots bool      `json:"robots,omitempty"`
 	Status int       `json:"status"` // 0: there was no response
 }

@@ -36,8 +36,8 @@ type Summary struct {
 type NodeSummary struct {
 	Name   string  `json:"name"`
 	Live   bool    `json:"live"`
-	Shards int     `json:"shards"` // shards that it owns
-	Pages  int64   `json:"pages"`  // pages of these shards, including those of earlier owners
+	Shards int     `json:"shards"` // number of shards that the node owns
+	Pages  int64   `json:"pages"`  // pages of the node's shards, including those fetched by earlier owners
 	Left   int     `json:"left"`
 	Ahead  float64 `json:"ahead_s"` // offset of the node's clock from the engine's; positive: ahead
 	Error  float64 `json:"error_s"`

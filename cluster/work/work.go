@@ -52,7 +52,7 @@ type Job struct {
 	crawl crawler.Config
 }
 
-// settings holds what the nodes of a job know of the crawl.
+// settings holds the part of the crawl's configuration that the nodes of a job know.
 type settings struct {
 	Schema  string    `json:"schema"`
 	Created time.Time `json:"created"`
@@ -60,7 +60,7 @@ type settings struct {
 	Program []string  `json:"program,omitempty"`
 }
 
-// Forms of settings. Version 0.2.0 knows only the first one, and refuses to work on a job of the second: see cluster.Job.Form.
+// Forms of settings. Version 0.2.0 knows only the first form, and refuses to work on a job of the second: see cluster.Job.Form.
 const (
 	oldSettings    = "amble.cluster/1"
 	settingsSchema = "amble.cluster/2"

@@ -28,7 +28,7 @@ type app struct {
 	env     func(string) (string, bool)
 	environ func() []string
 	notify  func(chan<- os.Signal) // starts sending SIGINT and SIGTERM to the channel
-	ignore  func(chan<- os.Signal) // stops that; afterwards the signals end the process
+	ignore  func(chan<- os.Signal) // stops sending signals to the channel; afterwards the signals end the process
 	exit    func(int)              // called on the third signal, with the exit code
 	begins  func()                 // called once the command line is parsed
 	all     bool                   // whether --help lists all flags

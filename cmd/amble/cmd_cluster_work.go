@@ -288,7 +288,7 @@ func (f *serverFlags) start(logs func(string), name, dir string, by nats.Access)
 		if by.Creds, err = makeToken(dir); err != nil {
 			return nil, clusterError(err)
 		}
-		if s.forget, err = noteToken(f.Listen, by.Creds); err != nil { // before the server accepts connections
+		if s.forget, err = noteToken(f.Listen, by.Creds); err != nil { // must happen before the server accepts connections
 			return nil, clusterError(err)
 		}
 	}

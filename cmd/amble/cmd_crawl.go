@@ -131,7 +131,7 @@ func (a *app) printConfig(c *crawlCmd, o *keyflags.Origins) error {
 func (c *crawlFlags) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, error) {
 	cfg, err := o.Config()
 	if c.keeps() && o.Given("accept") && !o.Given("format") && !job.Holds(c.Out) {
-		cfg.Archive = true // whoever selects files by type wants their contents archived
+		cfg.Archive = true // an operator who selects files by type wants an archive of their contents
 	}
 	_, idErr := operator.Identity(&cfg.Crawl, seeds)
 	return cfg, firstUsage(idErr, err, checkScope(&cfg, o), openfiles.Check(openfiles.Limit()), c.check(),

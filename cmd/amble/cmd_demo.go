@@ -50,7 +50,7 @@ func (d *demoCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = web.Close() }() // these servers are no longer used
+	defer func() { _ = web.Close() }() // the servers of the demo are no longer used
 	seed, err := weburl.Parse(web.Hosts[0].Base)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (d *demoCmd) crawl(a *app, web *demo.Web, seed weburl.URL, dir string) (*en
 		Agent: crawler.DefaultAgent, Concurrency: 16, Limits: crawler.Limits{Pages: 200}, Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny},
 		Politeness: politeness.Config{
 			Delay:  cmp.Or(max(0, time.Duration(d.Delay)), crawler.NoDelay),
-			Shared: politeness.NewHosts(politeness.HostsLimits{}), // servers of this process and a short job: nothing for the state directory
+			Shared: politeness.NewHosts(politeness.HostsLimits{}), // servers of this process and a short job need no state directory
 		},
 		Fetch: fetcher.Config{AllowAddresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	}

@@ -268,14 +268,14 @@ func (m resumedMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) err
 // removeCopies removes the temporary directories of jobs in stores.
 func (a *app) removeCopies() {
 	for _, c := range a.copies {
-		_ = os.RemoveAll(c.temp) // after an error it remains in the system's temporary directory
+		_ = os.RemoveAll(c.temp) // after an error the directory remains in the system's temporary directory
 	}
 }
 
 // storedCopy is the local directory of a job in a store.
 type storedCopy struct {
 	url       string // URL as given by the operator
-	temp, dir string // the directory to remove, and the job's directory in it
+	temp, dir string // temp is the directory to remove; dir, inside temp, is that of the job
 }
 
 // withURLs replaces, in text, the local directories of jobs in stores by their URLs.

@@ -125,7 +125,7 @@ func (c *mirrorCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config,
 		{"max-body", func() { x.Fetch.MaxBody = 256 << 20 }},
 		{"fetch-timeout", func() { x.Fetch.FetchTimeout = time.Hour }}, // large files take long; idle-timeout aborts stalled transfers
 		{"resources", func() { x.Follow.Resources = true }},
-		{"beyond", func() { x.Scope.Beyond = 3 }}, // three steps: to a style sheet, to one that it imports, to a font
+		{"beyond", func() { x.Scope.Beyond = 3 }}, // three steps: to a style sheet, to a style sheet that it imports, to a font
 		{"beyond-kinds", func() {
 			x.Scope.BeyondKinds = []frontier.Kind{frontier.KindLink, frontier.KindImage, frontier.KindScript, frontier.KindMedia, frontier.KindObject, frontier.KindImport, frontier.KindStyle}
 		}},

@@ -47,7 +47,7 @@ func (c *resumeCmd) Run(a *app, o *keyflags.Origins) error {
 		v.Tell("the job in %s goes on in %s", a.restored, kept.Name(c.Dir))
 	}
 	if !job.Holds(c.Dir) {
-		_, err := job.Open(c.Dir) // its error describes what is wrong with the directory
+		_, err := job.Open(c.Dir) // the error describes what is wrong with the directory
 		return err
 	}
 	seeds, err := operator.Seeds(o, nil, c.Seeds, a.in)

@@ -163,7 +163,7 @@ func (c *verifyCmd) findAll(a *app) error {
 			named = append(named, abs)
 		}
 	}
-	jobs, folder, err := kept.List(c.State) // this list also has jobs whose crawls could not share turns
+	jobs, folder, err := kept.List(c.State) // includes jobs whose crawls could not share turns at hosts
 	if err != nil {
 		return cli.Usage("--all: %w", err)
 	}

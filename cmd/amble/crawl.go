@@ -50,7 +50,7 @@ type opened interface {
 // ending describes how a crawl ended.
 type ending struct {
 	*crawler.Report
-	signal int    // exit code of the signal that ended it; 0 if none did
+	signal int    // exit code of the signal that ended the crawl; 0 if none did
 	seeds  string // outcomes of the first seeds that were not fetched, one per line
 
 	vain *crawler.UnreachableError // set if no host responded

@@ -117,7 +117,7 @@ func showPage(a *app, dir, listen string) error {
 	}
 	defer s.Close()
 	signals := make(chan os.Signal, 1)
-	a.notify(signals) // before the address is printed: whoever reads it may end the process at once
+	a.notify(signals) // before the address is printed, because its reader may end the process at once
 	defer a.ignore(signals)
 	tellPage(a.view(view.Flags{}), s.URL(), s.Public())
 	return cli.Exit(signalCode(<-signals), nil)

@@ -49,7 +49,7 @@ func (a *app) watchSignals(c *crawler.Crawler, abort context.CancelCauseFunc, v 
 func (a *app) interrupt(n, code int, c *crawler.Crawler, abort context.CancelCauseFunc, v *view.View) {
 	switch n {
 	case 1:
-		c.Drain() // before the message, so that no request begins after it
+		c.Drain() // before the message is printed, so that no request begins after the message
 		v.Tell("stopping: waiting for requests in flight; press again to abort them")
 	case 2:
 		v.Tell("aborting requests in flight; press again to exit at once")

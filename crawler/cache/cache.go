@@ -182,7 +182,7 @@ type head struct {
 	Note        string      `json:"note,omitempty"`
 	Insecure    bool        `json:"insecure,omitempty"`
 	Bytes       int64       `json:"bytes"`
-	SHA256      string      `json:"sha256"` // of this line without sha256, and of the body
+	SHA256      string      `json:"sha256"` // SHA-256 of the line without this field, and of the body
 }
 
 const version = 1
@@ -194,7 +194,7 @@ func (k *Cache) path(url string) string {
 	return filepath.Join(k.cfg.Dir, name[:2], name[2:]+suffix)
 }
 
-// load returns the response for a Permit's URL, or nil if there is no usable one.
+// load returns the response for a Permit's URL, or nil if there is no usable response.
 func (k *Cache) load(p politeness.Permit) *fetcher.Page {
 	url := p.URL().String()
 	path := k.path(url)

@@ -35,7 +35,7 @@ func Ticket(seed, url string) uint64 {
 type Item struct {
 	Ticket uint64 `json:"ticket"`
 	URL    string `json:"url"`
-	From   string `json:"from,omitempty"` // the list that contains it
+	From   string `json:"from,omitempty"` // the list that contains URL
 }
 
 // Bottom collects the URLs with the N+1 smallest tickets of all that were added, each URL once. Its methods may not be called

@@ -35,7 +35,7 @@ type Form struct {
 	Action weburl.URL // address to which the form is sent
 	ByPost bool       // the form is sent by POST, otherwise by GET
 	// Fields are the names and values that a browser would send if nobody changed anything: hidden and filled-in fields, checked
-	// and selected ones, and the first button. Files are left out.
+	// and selected options, and the first button. Files are left out.
 	Fields url.Values
 }
 
@@ -197,7 +197,7 @@ func (c *collector) field(n *html.Node) {
 	}
 }
 
-// selected adds the selected options of a list. If none is selected, it adds the first one, unless several can be selected.
+// selected adds the selected options of a list. If no option is selected, it adds the first option, unless several can be selected.
 func (c *collector) selected(n *html.Node, name string) {
 	var first, chosen []string
 	for o := range n.Descendants() {

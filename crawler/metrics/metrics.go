@@ -87,7 +87,7 @@ func counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
-// histogram describes a histogram with classic buckets, and with native ones for readers that request them.
+// histogram describes a histogram with classic buckets, and with native buckets for readers that request them.
 func histogram(name, help string, buckets ...float64) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{
 		Name: name, Help: help, Buckets: buckets,
@@ -178,16 +178,16 @@ func latest(at *atomic.Int64, t time.Time) {
 type Audit struct {
 	Early  int                      // number of requests that were made too early
 	Pauses map[string]time.Duration // total of the pauses kept between two requests to a host, by the clause of package ledger that required them
-	Ratios map[float64]uint64       // number of pauses whose ratio, observed to required, is at most this; the bounds are 1, 1.001, 1.01, 1.1, 2 and 5
+	Ratios map[float64]uint64       // number of pauses whose ratio, observed ÷ required, is at most the key: 1, 1.001, 1.01, 1.1, 2 or 5
 	Count  uint64                   // number of required pauses
-	Sum    float64                  // sum of their ratios
+	Sum    float64                  // sum of the ratios of these pauses
 }
 
 // bucketBounds returns the upper bounds of the buckets of amble_pause_ratio.
 func bucketBounds() []float64 { return []float64{1, 1.001, 1.01, 1.1, 2, 5} }
 
 // Audited makes the metrics about pauses available: they are computed from the findings of an audit, which read returns at each reading
-// of the metrics. Without an audit there are no such metrics, because a 0 that nobody has checked would suggest a polite crawl.
+// of the metrics. Without an audit there are no such metrics, because an unchecked 0 would suggest a polite crawl.
 func (m *Metrics) Audited(read func() Audit) { m.audit.Store(&read) }
 
 var (

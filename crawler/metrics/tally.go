@@ -27,7 +27,7 @@ type answer struct {
 	connected bool // a connection was made for this request
 	bytes     int64
 	took      time.Duration
-	ended     int64 // time of its end, in Unix microseconds
+	ended     int64 // end of the request, in Unix microseconds
 }
 
 // visit is a URL whose outcome is final.

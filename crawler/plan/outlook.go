@@ -159,7 +159,7 @@ type Site struct {
 	Least time.Duration
 }
 
-// Sites returns the hosts with remaining URLs, those that take longest first. ok is false if the times cannot be estimated for all of
+// Sites returns the hosts with remaining URLs, the longest minimum time first. ok is false if the times cannot be estimated for all of
 // them.
 func (o *Outlook) Sites(now time.Time) (sites []Site, ok bool) {
 	o.mu.Lock()

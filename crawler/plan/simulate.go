@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// maxSimulated limits the pages of a simulated crawl. The simulation of that many takes seconds.
+// maxSimulated limits the pages of a simulated crawl. The simulation of this number of pages takes seconds.
 const maxSimulated = 1_000_000
 
 // Simulate simulates the crawl in virtual time, if it has at most a million pages. A response takes the time p.Service; concurrency

@@ -19,7 +19,7 @@ import (
 // Survey makes plans. It requests the robots.txt of each seed's host and the sitemaps that this file names, and nothing else.
 type Survey struct {
 	Client     *fetcher.Client
-	Politeness politeness.Config // for the Client's Gate, and for the crawl
+	Politeness politeness.Config // settings of the Client's Gate, and of the crawl
 	Crawl      crawler.Config    // the crawl's scope and settings of hosts
 	Service    time.Duration     // assumed time of a response
 	Pages      int               // assumed number of pages of a host without sitemaps

@@ -91,7 +91,7 @@ func watch(ctx context.Context, o options, stdout io.Writer, cfg crawler.Config)
 		return err
 	}
 	if werr := news.write(stdout, o.json); werr != nil {
-		return errors.Join(err, werr) // without saving: entries that were not printed must stay new
+		return errors.Join(err, werr) // the state is not saved, so that entries that were not printed stay new
 	}
 	return errors.Join(err, news.failed(), known.with(news.read).save(o.state))
 }

@@ -42,7 +42,7 @@ func (n *news) Handle(_ context.Context, v *crawler.Visit) error {
 	case v.Outcome != crawler.Fetched || v.Status() != http.StatusOK:
 		n.fail(fmt.Errorf("%s: %s", v.URL, cmp.Or(v.Reason, fmt.Sprintf("status %d", v.Status()))))
 	case v.Doc != nil && v.Page.IsHTML():
-		return nil // a page: its feeds are among its links
+		return nil // a page, whose feeds are among its links
 	case v.Doc == nil || !slices.ContainsFunc(v.Doc.Links, isEntry) && v.Doc.Title == "":
 		n.fail(fmt.Errorf("%s: neither a page nor a feed", v.URL))
 	default:

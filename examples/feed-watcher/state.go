@@ -22,7 +22,7 @@ type state map[string]feed
 type feed struct {
 	ETag         string   `json:"etag,omitempty"`
 	LastModified string   `json:"last_modified,omitempty"`
-	Entries      []string `json:"entries"` // URLs of entries: those in the feed, then those that were in it earlier
+	Entries      []string `json:"entries"` // URLs of entries: entries in the feed, then earlier entries
 }
 
 // Past implements crawler.History. A feed that was read before is requested conditionally.

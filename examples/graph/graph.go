@@ -10,7 +10,7 @@ import (
 // graph holds the known links of a site. All spellings of a URL are one node.
 type graph struct {
 	nodes    []node
-	edges    map[edge]int // number of occurrences of each link on its page
+	edges    map[edge]int // number of occurrences of each link on the page that contains the link
 	index    map[weburl.Key]int
 	maxEdges int
 	dropped  int // number of links beyond maxEdges

@@ -18,7 +18,7 @@ type host struct{ url, group string }
 type drawn struct {
 	URL         string  `json:"url"`
 	Group       string  `json:"group"`
-	Place       int     `json:"place"`       // position in the draw of its group, from 1
+	Place       int     `json:"place"`       // position of the host in the draw of its group, from 1
 	GroupSize   int     `json:"group_size"`  // number of hosts of the group in the population
 	Drawn       bool    `json:"drawn"`       // whether the host was drawn: Place is at most the number drawn per group
 	Probability float64 `json:"probability"` // probability that a host of the group is drawn; the host's weight is 1/Probability

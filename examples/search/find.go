@@ -14,7 +14,7 @@ import (
 type result struct {
 	URL     string `json:"url"`
 	Title   string `json:"title"`
-	Snippet string `json:"snippet"` // text around the words that were found, with these in [brackets]
+	Snippet string `json:"snippet"` // text around the words that were found, with these words in [brackets]
 	Fetched string `json:"fetched"`
 }
 

@@ -24,7 +24,7 @@ type site struct {
 
 	mu      sync.Mutex
 	home    weburl.URL // URL to which the seed's redirects lead
-	away    weburl.URL // URL outside of the crawl to which they lead instead
+	away    weburl.URL // URL outside of the crawl to which the seed's redirects lead instead
 	entries []entry
 	left    map[string]int // number of pages left out, by reason
 }

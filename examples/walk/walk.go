@@ -15,7 +15,7 @@ import (
 
 // page describes a URL that was requested.
 type page struct {
-	good  bool     // whether it was fetched with status 200; from other pages a surfer goes home
+	good  bool     // whether the page was fetched with status 200; from other pages a surfer goes home
 	to    string   // target of a redirect
 	links []string // URLs in scope to which the page links, each once
 	match bool

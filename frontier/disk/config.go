@@ -117,7 +117,7 @@ type cache struct {
 	most    int64
 	least   int64
 	held    int64  // bytes of the maximum size that the engine may not use
-	release func() // lets the engine use these bytes; nil if held is 0
+	release func() // lets the engine use the held bytes; nil if held is 0
 }
 
 // cachePerURL is the size of the cache, in bytes, for each known URL. One byte is for the filters, which are read for nearly every new

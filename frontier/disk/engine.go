@@ -34,13 +34,13 @@ type engine struct {
 // openEngine opens the database in failure.dir, which lock holds.
 func openEngine(fs vfs.FS, c Config, lock *pebble.Lock, failure *failure, readOnly bool) (*engine, error) {
 	e := &engine{lock: lock, cache: newCache(c.CacheSize, c.MemTableSize), failure: failure}
-	defer e.cache.engine.Unref() // the database has its own reference
+	defer e.cache.engine.Unref() // the database keeps its own reference to the cache
 	err := e.guarded(func() (err error) {
 		o := e.options(guard{fs, e.failure, c.NoURLs}, c.MemTableSize)
 		o.ReadOnly = readOnly
 		if n := c.MaxTables; n > 0 { // the engine's option has a minimum of 64
 			o.FileCache = pebble.NewFileCache(min(runtime.GOMAXPROCS(0), n), n)
-			defer o.FileCache.Unref() // the database has its own reference
+			defer o.FileCache.Unref() // the database keeps its own reference to the file cache
 		}
 		e.db, err = pebble.Open(failure.dir, o)
 		return err
@@ -121,7 +121,7 @@ func (e *engine) apply(b *pebble.Batch, sync bool) (err error) {
 func (e *engine) flush() {
 	flushed, err := e.db.AsyncFlush()
 	if err != nil {
-		return // the next write will fail with this error, too
+		return // the next write will fail with the same error
 	}
 	select {
 	case <-flushed:

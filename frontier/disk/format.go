@@ -30,7 +30,7 @@ const (
 
 // prepare makes dir the directory of a crawl, if it is not one yet, and locks it.
 func prepare(fs vfs.FS, dir string) (*pebble.Lock, error) {
-	if err := check(fs, dir); err != nil { // before any file is written to dir
+	if err := check(fs, dir); err != nil { // called before any file is written to dir
 		return nil, err
 	}
 	if err := makeDir(fs, dir); err != nil {
@@ -86,7 +86,7 @@ func check(fs vfs.FS, dir string) error {
 		return errors.Join(checkVersion(fs, dir), checkEngine(dir, names))
 	}
 	for _, n := range names {
-		if n != "LOCK" && n != marker+".new" { // these files are left if a process ended before it wrote the marker
+		if n != "LOCK" && n != marker+".new" { // files that remain if a process ended before it wrote the marker
 			return fmt.Errorf("%w: %s holds %q and no file %s: name an empty directory, or one that does not exist", ErrForeign, dir, n, marker)
 		}
 	}

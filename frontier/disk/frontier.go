@@ -75,7 +75,7 @@ func (s *Store) Claim(ctx context.Context) (frontier.Claim, error) {
 		}
 		l, r, err := s.first(h)
 		switch {
-		case err == nil && s.c.BestFirst && l.level() < seemed: // the entries before it belonged to URLs that have been raised or are done
+		case err == nil && s.c.BestFirst && l.level() < seemed: // the entries before l belonged to URLs that have been raised or are done
 			s.lanes.putBack(l)
 		case err == nil:
 			return s.lanes.grant(l, r), nil

@@ -23,7 +23,7 @@ type group struct {
 	wrote int64 // time of the write on the store's clock, as Unix nanoseconds
 	urls  map[urlKey]*url
 	hosts map[uint64]*host // keyed by hash; pinned until the group is published
-	key   []byte           // buffer that is reused
+	key   []byte           // reused buffer
 	value []byte
 }
 
@@ -31,7 +31,7 @@ type group struct {
 type url struct {
 	seen
 	changed  bool
-	released bool // one of these ops has ended the URL's claim
+	released bool // an op has ended the URL's claim
 }
 
 func (w *writer) newGroup(ops []*op) *group {
@@ -136,7 +136,7 @@ func (g *group) settle(o *op, e *ending) error {
 	u.released = true
 	was := u.seen
 	was.state, was.depth, was.attempt, was.due = Queued, min(e.depth, u.depth), e.attempt, 0 // an Add may have lowered the depth
-	if e.due != 0 {                                                                          // on disk the URL still waits
+	if e.due != 0 {                                                                          // the URL still waits on disk
 		if err := g.batch.Delete(appendDue(g.key[:0], e.due, h.Name, e.place), nil); err != nil {
 			return err
 		}
@@ -252,7 +252,7 @@ func (g *group) enter(o *op, l link, h *host) (entry, error) {
 // not fit into a head.
 func (o *op) keep(value []byte) []byte {
 	if o.kept += len(value); o.kept > keptBytes {
-		return nil // it will be read from disk when the URL is claimed
+		return nil // the entry will be read from disk when the URL is claimed
 	}
 	return slices.Clone(value)
 }

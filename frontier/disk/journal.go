@@ -23,7 +23,7 @@ type Journal interface {
 // Mark identifies a place in a [Journal]. The zero Mark is the place before the first group.
 type Mark struct {
 	Seq   uint64   // number of the group, increasing; 0 is before the first
-	Nonce [16]byte // random, of the group at Seq; it differs between journals
+	Nonce [16]byte // random number of the group at Seq, which differs between journals
 }
 
 // errCopy is wrapped by the error of [Open] if a directory was written with a Journal and is opened without one, or vice versa.

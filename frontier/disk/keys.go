@@ -140,7 +140,7 @@ const secretSize = 32
 
 func newSecret() []byte {
 	b := make([]byte, secretSize)
-	_, _ = rand.Read(b) // it never returns an error
+	_, _ = rand.Read(b) // Read never returns an error
 	return b
 }
 

@@ -25,7 +25,7 @@ type known struct {
 type knownSet struct {
 	keys   [knownWays]weburl.Key
 	depths [knownWays]uint32 // depth of each key plus 1; 0: no key
-	ranks  [knownWays]int8   // for each key, the highest priority that does not raise its URL
+	ranks  [knownWays]int8   // for each key, the highest priority that does not raise the URL
 }
 
 const knownWays = 4

@@ -47,7 +47,7 @@ type lanes struct {
 // rested is the ready time given by a release, until a group stores it.
 type rested struct {
 	host  *host
-	ready int64 // on lanes.clock
+	ready int64 // time on lanes.clock
 }
 
 func newLanes(c Config, t tuning) *lanes {

@@ -14,7 +14,7 @@ var errTooLarge = errors.New("disk: more than 1 GiB in one call")
 
 const (
 	callBytes  = 1 << 30 // maximum bytes of values, URLs and Meta in one call
-	groupBytes = 4 << 20 // maximum bytes of these in one batch, unless a single call has more
+	groupBytes = 4 << 20 // maximum bytes of values, URLs and Meta in one batch, unless a single call has more
 )
 
 // op is one call that writes, and its results. The writer processes its steps in order.
@@ -76,7 +76,7 @@ type lease struct {
 	depth   int
 	attempt int
 	held    bool  // a Hold keeps the host from being claimed until a Commit
-	due     int64 // Unix nanoseconds until which the URL still waits on disk. 0: it does not wait
+	due     int64 // Unix nanoseconds until which the URL still waits on disk; 0 if the URL does not wait
 }
 
 // ending returns the end that a Settlement t at now gives a claim.
@@ -94,10 +94,10 @@ type ending struct {
 	fate    sched.Fate
 	freed   bool  // Release has freed the host before
 	ready   int64 // the host's ready time, on lanes.clock
-	until   int64 // time until which the URL waits, if its fate is Later
+	until   int64 // time until which the URL waits if its fate is Later
 	attempt int
 	anew    bool  // the URL arrives anew (F5)
-	to      place // place of the URL afterwards; set by the writer if that is the end of the queue
+	to      place // place of the URL afterwards; set by the writer if the URL goes to the end of the queue
 }
 
 func (e *ending) again(a *frontier.Again, until, now int64) {

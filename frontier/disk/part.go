@@ -106,7 +106,7 @@ func (k *Copy) drop(gone func(host string) bool, c frontier.Checkpoint, j Journa
 					return true, drop(key)
 				}),
 				k.engine.scanPrefix(appendHost(nil, tagQueue, host), func(key, _ []byte) (bool, error) { return true, drop(key) }),
-				drop(appendHost(nil, tagHost, host)), // last, because Drop finds the host by this record
+				drop(appendHost(nil, tagHost, host)), // last, because Drop finds the host by its record
 			)
 		}
 		if err == nil && counts != (stored{}) {

@@ -22,12 +22,12 @@ type onDisk struct {
 }
 
 type head struct {
-	entries []entry  // in the order of their places
+	entries []entry  // entries in the order of their places
 	out     []place  // places of claimed entries, which are still in the queue on disk
 	reading *reading // set while a goroutine reads entries from disk
-	late    []entry  // entries that became claimable since the reading began
-	size    int      // bytes of entries, with their overhead
-	counted int      // bytes of this head that heads.size includes
+	late    []entry  // entries that became claimable after the read began
+	size    int      // bytes of the entries, with their overhead
+	counted int      // bytes of this head that are included in heads.size
 	newer   *host    // neighbours in the list of heads, if there are entries
 	older   *host
 	listed  bool

@@ -41,7 +41,7 @@ func (l *lanes) popOrRead(h *host) (e entry, r *reading, mine bool) {
 		host: h, ended: make(chan struct{}),
 		from: h.Queue.from, out: slices.Clone(d.out), published: l.published,
 		waiting: h.Waiting() > 0,
-		asOf:    l.clock.unix(min(l.asOf, l.waiting.horizon-1)), // advance queues URLs that become due later
+		asOf:    l.clock.unix(min(l.asOf, l.waiting.horizon-1)), // advance queues the URLs that become due later
 	}
 	return entry{}, d.reading, true
 }

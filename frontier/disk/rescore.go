@@ -22,7 +22,7 @@ func (s *Store) Rescore(ctx context.Context, score func(frontier.Request) float6
 		return 0, err
 	}
 	defer s.calls.leave()
-	newest := s.lanes.newest() // Rescore ignores later entries, including those that it writes itself
+	newest := s.lanes.newest() // Rescore ignores later entries, including its own
 	for from := []byte{tagQueue}; from != nil; {
 		if err := ctx.Err(); err != nil {
 			return changed, err

@@ -30,7 +30,7 @@ type seen struct {
 	priority int8  // priority of a queued URL
 	rank     int32 // rank of the URL's score
 	fixed    bool  // must not be raised, because its Request has more information than a link
-	raised   bool  // the queue may contain other entries of the URL, besides that at the place at
+	raised   bool  // the queue may contain entries of the URL other than the entry at the place at
 	at       place // place of the only valid entry, if the URL was raised and is not done
 }
 

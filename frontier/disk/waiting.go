@@ -15,7 +15,7 @@ type window struct {
 	most    int   // maximum number of URLs in soon
 	loading bool
 	again   chan struct{} // closed when loading ends
-	late    []waiter      // URLs that began to wait during loading and are due at the horizon or later
+	late    []waiter      // URLs that began to wait during loading and that are due at the horizon or later
 }
 
 // waiter is a waiting URL.

@@ -55,7 +55,7 @@ func (k *kit) crawl(together *committer) {
 // watch records the requests that the servers receive.
 type watch struct {
 	*kit
-	stop func() // ends the crawl if a check fails, because it might not end otherwise
+	stop func() // ends the crawl when a check fails, because the crawl might not end otherwise
 
 	together *committer // nil: the worker that holds a claim settles it
 

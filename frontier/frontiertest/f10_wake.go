@@ -55,7 +55,7 @@ func wakesOnSettle(k *kit) {
 	out = k.claiming(k.ctx, 2)
 	k.blocked(out)
 	later := frontier.Settlement{ReadyAt: in(9 * k.step), Links: k.pages("c/1")}
-	k.settle(again[0], later) // only the link can be claimed
+	k.settle(again[0], later) // now only the link can be claimed
 	k.woken(1, out)
 	k.at(now)
 }

@@ -175,7 +175,7 @@ func (k *kit) reopened() {
 func reopenKeepsAll(k *kit) {
 	k.add(5, k.pages("a/1", "a/2", "a/3", "b/1", "c/1")...)
 	k.done(k.claimOf("a/1"))
-	for range 3 { // one URL of each host; b waits, the others stay claimed
+	for range 3 { // one URL of each host; b's URL waits, the others stay claimed
 		c := k.claim()
 		if c.URL.Hostname() == "b.test" {
 			k.settle(c, frontier.Settlement{Again: &frontier.Again{NotBefore: in(5 * k.step)}})

@@ -25,7 +25,7 @@ func releaseFreesHost(k *kit) {
 	k.at(now)
 	k.stats(frontier.Stats{Claimed: 3, Done: 1, Hosts: 1})
 	k.commit(end(a1), end(a2))
-	k.none() // the claim of a/3 holds its host, whatever happens to the others
+	k.none() // the claim of a/3 holds the host, whatever happens to the other claims
 	k.done(a3)
 	k.drained()
 	k.stats(frontier.Stats{Done: 4})
@@ -149,7 +149,7 @@ func crashReturnsReleased(k *kit) {
 	k.wrongCommit(frontier.ErrLost, end(c))
 	k.add(1, k.pages("d/1")...)
 	k.done(k.claimOf("d/1"))
-	again := k.claimOf("a/1") // at its old place
+	again := k.claimOf("a/1") // the URL is at its old place
 	k.atLeast(ready)
 	if again.Attempt != 0 {
 		k.Errorf("attempt %d, want 0: a lost claim does not count", again.Attempt)

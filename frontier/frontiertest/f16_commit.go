@@ -45,7 +45,7 @@ func commitSettles(k *kit) {
 		frontier.End{Claim: b1, Settlement: frontier.Settlement{ReadyAt: in(k.step), Again: &frontier.Again{}}},
 	)
 	k.stats(frontier.Stats{Queued: 2, Waiting: 1, Hosts: 2})
-	ready := in(9 * k.step) // later ReadyAt values must not shorten it
+	ready := in(9 * k.step) // later ReadyAt values must not shorten the wait
 	k.done(k.claimOf("a/2"))
 	k.at(later)
 	if c := k.claimOf("a/1"); c.Attempt != 1 {

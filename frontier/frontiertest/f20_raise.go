@@ -29,10 +29,10 @@ func (k *kit) raise(q frontier.Request) {
 
 func higherPriorityRaises(k *kit) {
 	k.add(5, k.link("a/1", 0, 1), k.link("a/2", 0, 1), k.link("a/3", 5, 1), k.link("a/4", 7, 1), k.link("a/low", -3, 1))
-	k.raise(k.link("a/2", 5, 9))    // after a/3, which arrived before
-	k.add(0, k.link("a/3", 4, 0))   // lower: only the depth counts
-	k.raise(k.link("a/low", -1, 1)) // still behind those without priority
-	k.raise(k.link("a/low", 0, 1))  // now in order of arrival with them
+	k.raise(k.link("a/2", 5, 9))    // a/2 comes after a/3, which arrived before
+	k.add(0, k.link("a/3", 4, 0))   // a lower priority: only the depth counts
+	k.raise(k.link("a/low", -1, 1)) // a/low still comes after URLs without priority
+	k.raise(k.link("a/low", 0, 1))  // now a/low is in order of arrival with URLs without priority
 	k.add(0, k.link("a/4", math.MinInt8, 1))
 	k.stats(frontier.Stats{Queued: 5, Hosts: 1}) // a raised URL is not another URL
 	for _, want := range []frontier.Request{
@@ -51,7 +51,7 @@ func raisedIsClaimedOnce(k *kit) {
 	k.raise(k.link("a/2", 3, 1))
 	k.raise(k.link("a/2", 9, 1))
 	c := k.claimOf("a/2")
-	k.add(0, k.link("a/2", 100, 1)) // claimed: the holder keeps the depth that it got
+	k.add(0, k.link("a/2", 100, 1)) // a/2 is claimed: the holder keeps the depth that it got
 	k.settle(c, frontier.Settlement{Again: &frontier.Again{NotBefore: in(k.step)}, Links: []frontier.Request{k.link("a/3", 8, 1)}})
 	k.inOrder("a/3", "a/1") // a/2 waits
 	k.pause(2 * k.step)
@@ -97,7 +97,7 @@ func manyAreRaised(k *kit) {
 	k.inOrder("a/0", "a/1")
 	for _, p := range []int8{1, 5, 9} {
 		for i := urls - 1; i >= 2; i-- {
-			k.add(0, k.link(fmt.Sprintf("a/%d", i), p-int8(i%2), 1)) // odd numbers are lower by one
+			k.add(0, k.link(fmt.Sprintf("a/%d", i), p-int8(i%2), 1)) // the priority of odd numbers is lower by one
 		}
 	}
 	for i := urls - 2; i >= 2; i -= 2 {
@@ -121,7 +121,7 @@ func crashKeepsRaised(k *kit) {
 	k.crashed()
 	out := k.claimOf("a/2")
 	k.same(out.Request, k.link("a/2", 8, 1))
-	k.crashed() // with a/2 claimed
+	k.crashed() // a/2 is claimed at the crash
 	k.done(k.claimOf("a/2"))
 	k.settle(k.claimOf("a/3"), frontier.Settlement{Again: &frontier.Again{Retry: true, NotBefore: in(k.step)}})
 	k.crashed()

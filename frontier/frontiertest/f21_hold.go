@@ -113,7 +113,7 @@ func crashReturnsHeld(k *kit) {
 	k.crashed()
 	k.lostHold(c)
 	k.wrongCommit(frontier.ErrLost, end(c))
-	again := k.claimOf("a/1") // at its old place
+	again := k.claimOf("a/1") // the URL is at its old place
 	if again.Attempt != 0 {
 		k.Errorf("attempt %d, want 0: a lost claim does not count", again.Attempt)
 	}

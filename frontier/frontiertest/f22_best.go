@@ -21,7 +21,7 @@ func scoreThenArrival(k *kit) {
 	}
 	k.settle(c, frontier.Settlement{Again: &frontier.Again{Retry: true}})
 	k.inOrder("a/high")
-	k.settle(k.claimOf("a/0.5"), frontier.Settlement{Again: &frontier.Again{Retry: true}}) // after the URL with the same score
+	k.settle(k.claimOf("a/0.5"), frontier.Settlement{Again: &frontier.Again{Retry: true}}) // a/0.5 comes after the URL with the same score
 	k.inOrder("a/0.5-2", "a/0.5", "a/0-1", "a/0-2", "a/0-3", "a/-0.5", "a/low", "a/last")
 	k.drained()
 
@@ -115,7 +115,7 @@ func betterIsWaitedFor(k *kit) {
 	b := k.claimOf("b/1") // better than a/3
 	k.settle(b, frontier.Settlement{Links: []frontier.Request{k.scored("b/2", 0.25), k.scored("a/4", 4)}})
 	k.settle(k.claimOf("a/4"), frontier.Settlement{ReadyAt: in(k.opts.Patience + k.step)})
-	k.done(k.claimOf("b/2")) // a rests for too long
+	k.done(k.claimOf("b/2")) // host a is not ready for too long
 	k.inOrder("a/3")
 
 	k.add(3, k.scored("a/5", 2), k.scored("a/6", 2), k.scored("b/3", 1))
@@ -134,7 +134,7 @@ func claimedIsWaitedFor(k *kit) {
 	k.add(1, k.scored("a/1", 2))
 	held := k.claimOf("a/1")
 	k.add(2, k.scored("b/1", 1), k.scored("c/1", 2))
-	k.inOrder("c/1") // its URL is as good
+	k.inOrder("c/1") // c/1 is as good as a/1
 	waits := k.claiming(k.ctx, 1)
 	k.blocked(waits)
 	k.settle(held, frontier.Settlement{Links: []frontier.Request{k.scored("a/2", 2)}})

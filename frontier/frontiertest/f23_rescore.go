@@ -148,7 +148,7 @@ func manyAreRescored(k *kit) {
 	const urls = 1500
 	rs := make([]frontier.Request, urls)
 	for i := range rs {
-		rs[i] = k.scored(fmt.Sprintf("a/%d", i), float64(i%7)) // some of them are 0
+		rs[i] = k.scored(fmt.Sprintf("a/%d", i), float64(i%7)) // some scores are 0
 	}
 	k.add(urls, rs...)
 	k.inOrder("a/6", "a/13")

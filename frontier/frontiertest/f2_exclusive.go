@@ -79,7 +79,7 @@ func hostHasConfiguredHolders(k *kit) {
 	k.none()
 	later := in(3 * k.step)
 	k.settle(last, frontier.Settlement{ReadyAt: later})
-	for id := range held { // the ReadyAt of the others does not shorten that wait
+	for id := range held { // the ReadyAt of the other claims does not shorten the wait
 		_ = k.f.Settle(k.ctx, held[id], frontier.Settlement{})
 	}
 	k.claimOf(fmt.Sprintf("wide/%d", n+1))
@@ -91,7 +91,7 @@ func addCountsOnce(k *kit) {
 	k.add(0, k.pages("a/1")...)
 	k.add(2, k.pages("a/2", "a/1", "b/1", "a/2", "b/1")...)
 	c := k.claim()
-	k.add(0, k.pages("a/1", "a/2", "b/1")...) // one of them is claimed
+	k.add(0, k.pages("a/1", "a/2", "b/1")...) // one of these URLs is claimed
 	k.settle(c, frontier.Settlement{Links: k.pages("a/1", "a/2", "b/1")})
 	for range 2 {
 		k.done(k.claim())

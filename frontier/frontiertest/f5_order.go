@@ -59,14 +59,14 @@ func retryArrivesAnew(k *kit) {
 	retry := frontier.Settlement{Again: &frontier.Again{Retry: true}}
 	k.add(4, k.pages("a/1", "a/2", "a/3", "a/4")...)
 	k.add(1, k.prioritised("a/low", -1))
-	k.settle(k.claimOf("a/1"), frontier.Settlement{Again: retry.Again, Links: k.pages("a/5")}) // itself before its links
+	k.settle(k.claimOf("a/1"), frontier.Settlement{Again: retry.Again, Links: k.pages("a/5")}) // a/1 is queued before its links
 	k.settle(k.claimOf("a/2"), retry)
-	k.settle(k.claimOf("a/3"), frontier.Settlement{Again: &frontier.Again{}}) // a postponement keeps its place
+	k.settle(k.claimOf("a/3"), frontier.Settlement{Again: &frontier.Again{}}) // a postponed URL keeps its place
 	k.inOrder("a/3", "a/4")
 	k.settle(k.claimOf("a/1"), retry)
 	k.add(1, k.pages("a/6")...)
 	k.add(1, k.prioritised("a/high", 1))
-	k.settle(k.claimOf("a/high"), retry) // after those that have only its priority
+	k.settle(k.claimOf("a/high"), retry) // after other URLs with the same priority
 	k.inOrder("a/high", "a/5", "a/2", "a/1", "a/6", "a/low")
 	k.drained()
 
@@ -134,7 +134,7 @@ func smallerDepthWins(k *kit) {
 	k.add(1, k.deep("b/1", 100_000), k.deep("b/1", 20_000), k.deep("b/1", 30_000))
 	c := k.depthOf("a/1", 5)
 	k.depthOf("b/1", 20_000)
-	k.add(0, k.deep("a/1", 1)) // claimed: the holder uses the depth that it got
+	k.add(0, k.deep("a/1", 1)) // a/1 is claimed: the holder uses the depth that it got
 	k.settle(c, frontier.Settlement{Again: &frontier.Again{NotBefore: in(k.step)}, Links: []frontier.Request{k.deep("a/2", 3)}})
 	k.done(k.depthOf("a/2", 3))
 	k.add(0, k.deep("a/1", 4), k.deep("a/1", 6)) // waiting

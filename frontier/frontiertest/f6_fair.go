@@ -29,7 +29,7 @@ func maxQueuedFirst(k *kit) {
 		k.settle(claim, frontier.Settlement{ReadyAt: ready})
 	}
 	k.add(1, k.pages("a/2")...)
-	k.add(3, k.pages("c/3", "c/4", "c/5")...) // c has four now, b two, a one
+	k.add(3, k.pages("c/3", "c/4", "c/5")...) // now c has four URLs, b two, a one
 	k.pause(3 * k.step)
 	k.claimOf("c/2")
 	k.claimOf("b/2")
@@ -75,7 +75,7 @@ func newHostsTakeTurns(k *kit) {
 	begin("old1/1")
 	for i := range 20 {
 		k.add(1, k.pages(fmt.Sprintf("new%02d/1", i))...)
-		k.tick() // so that each is due before the old hosts
+		k.tick() // so that each new host is due before the old hosts
 	}
 	k.pause(2 * k.step)
 	k.inOrder("old0/2", "new00/1")

@@ -124,7 +124,7 @@ func (r *run) request() frontier.Request {
 		q.Meta = fmt.Appendf(nil, "meta %d", r.rand.IntN(100))
 		q.Hops = []string{"http://hop.test/"}
 	}
-	if r.rand.IntN(2) == 0 { // so that some of them raise others
+	if r.rand.IntN(2) == 0 { // so that some requests raise others
 		q.Meta, q.Hops, q.Beyond, q.Kind = nil, nil, 0, frontier.KindAnchor
 	}
 	if r.rand.IntN(3) == 0 {
@@ -327,7 +327,7 @@ func (r *run) crashNow() {
 		return
 	}
 	r.writeReleases()
-	r.pause(time.Until(time.Now().Truncate(time.Millisecond).Add(time.Millisecond))) // its delay must be in whole milliseconds, too
+	r.pause(time.Until(time.Now().Truncate(time.Millisecond).Add(time.Millisecond))) // because delays must be in whole milliseconds
 	r.now()
 	r.note("%s crash", clock(time.Now()))
 	r.f = again(r.f)

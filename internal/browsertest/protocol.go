@@ -79,7 +79,7 @@ func launch(path, dir string) (*conn, error) {
 
 // close ends the browser and waits for all its processes.
 func (c *conn) close() {
-	_, _ = c.call("", "Browser.close", nil, 5*time.Second) // if it fails, the browser is killed
+	_, _ = c.call("", "Browser.close", nil, 5*time.Second) // if the call fails, the browser is killed
 	_ = c.in.Close()
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()

@@ -140,7 +140,7 @@ var sizeUnits = []struct {
 
 // String returns the text of MarshalText.
 func (z Size) String() string {
-	b, _ := z.MarshalText() // no error is possible
+	b, _ := z.MarshalText() // MarshalText cannot fail here
 	return string(b)
 }
 

@@ -84,7 +84,7 @@ type block[T any] struct {
 	values []T           // decoded lines
 	n      int           // number of decoded lines
 	bad    error         // error of the line after the decoded ones
-	err    error         // error of reading after these lines
+	err    error         // error of reading after the lines
 	done   chan struct{} // receives a value when text is decoded
 }
 

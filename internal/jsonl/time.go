@@ -87,7 +87,7 @@ func secondsOf(text []byte) (seconds, micros int64, ok bool) {
 	if x&high|(x+0x0606060606060606)&high>>4 != 0x3333333333333333 {
 		return 0, 0, false
 	}
-	x = (x & 0x0f0f0f0f0f0f0f0f) * (10<<8 + 1) >> 8 // to pairs of digits, then to fours and eights
+	x = (x & 0x0f0f0f0f0f0f0f0f) * (10<<8 + 1) >> 8 // combines digits to pairs, then to fours and eights
 	x = (x & 0x00ff00ff00ff00ff) * (100<<16 + 1) >> 16
 	x = (x & 0x0000ffff0000ffff) * (10000<<32 + 1) >> 32
 	return int64(10*tens + units), int64(x), true

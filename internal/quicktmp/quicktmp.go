@@ -25,8 +25,8 @@ func Use() {
 	left, _ := filepath.Glob(state + "*") // the pattern is valid
 	for _, dir := range left {
 		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > time.Hour {
-			_ = os.RemoveAll(dir) // it is from a process that has ended
+			_ = os.RemoveAll(dir) // dir is from a process that has ended
 		}
 	}
-	_ = os.Setenv("AMBLE_STATE", fmt.Sprint(state, os.Getpid())) // it never fails for such a name
+	_ = os.Setenv("AMBLE_STATE", fmt.Sprint(state, os.Getpid())) // Setenv never fails for such a name
 }

@@ -7,7 +7,7 @@ import "os"
 const (
 	noWait   = 0
 	noFollow = 0
-	shared   = 0 // modes are not meaningful on this system
+	shared   = 0 // file modes are not meaningful on this system
 )
 
 // own returns true, because temporary folders belong to one user on this system.

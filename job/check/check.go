@@ -48,17 +48,17 @@ type Level int
 const (
 	Broken    Level = iota // there is no page
 	Undecided              // the response proves nothing: a login form, "too many requests", or a bot wall
-	Mend                   // it works but should be changed: a redirect, or mixed content
+	Mend                   // the link works but should be changed: a redirect, or mixed content
 	Unknown                // robots.txt forbids the request
 )
 
 // Finding is a URL with something to mend. Its JSON form is a line of [Result.WriteJSON].
 type Finding struct {
-	URL    string `json:"url"` // as in the first link to it, with the fragment for "fragment"; unparsed if it is not a valid URL
+	URL    string `json:"url"` // target as written in the first link, with the fragment for "fragment"; unparsed if it is not a valid URL
 	Status int    `json:"status"`
 	Reason string `json:"reason"`
 	Level  Level  `json:"-"`
-	Pages  []Page `json:"pages"` // the pages that link to it, in the order of the crawl; empty for a seed
+	Pages  []Page `json:"pages"` // pages that link to URL, in the order of the crawl; empty for a seed
 
 	// Redirects are the URLs to which the requests were redirected, in their order.
 	Redirects []string `json:"redirects,omitempty"`
@@ -99,7 +99,7 @@ type checker struct {
 
 	urls  map[weburl.Key]*verdict // verdict on each visited URL
 	found map[finding]*Finding
-	order []*Finding // in the order in which they were found
+	order []*Finding // findings in the order in which they were found
 
 	// Sorted hashes of the element names to which pages link, by page of the site. After fragments, only names that the page lacks remain.
 	names map[weburl.Key][]uint64
@@ -107,12 +107,12 @@ type checker struct {
 
 	// State of the page whose links are read.
 	from   string
-	counts bool // from is a page of the site
+	counts bool // the page belongs to the site
 	https  bool
 
 	firstOnly bool // the job kept only the first link to each URL
 
-	links map[weburl.Key]string // by target: why the crawl did not request it, "" if it did
+	links map[weburl.Key]string // keyed by target: the reason why the crawl did not request the target; "" if it did
 	res   Result
 }
 

@@ -15,8 +15,8 @@ import (
 // Levels of URLs that have no finding.
 const (
 	good      Level = -1 - iota
-	moved           // a redirect: judged by its target
-	unchecked       // not requested, or the crawl itself prevented a result
+	moved           // a redirect, which is judged by its target
+	unchecked       // the URL was not requested, or the crawl itself prevented a result
 )
 
 // verdict holds the outcome of a URL's visits.
@@ -27,7 +27,7 @@ type verdict struct {
 	html     bool   // a page that can have named elements
 	read     bool   // its links were read
 	to       string
-	url, via string // of the visit, unless the URL is good
+	url, via string // URLs of the visit, unless the URL is good
 }
 
 // visit judges a visit. If a URL was visited several times, the last visit counts.
@@ -48,7 +48,7 @@ func (c *checker) visit(r *sink.Record) {
 		case politeness.ReasonRobots:
 			v.level, v.reason = Unknown, reasonRobots
 		case fetcher.ReasonPort:
-			v.level = Broken // browsers block it
+			v.level = Broken // browsers refuse to connect to this port
 		case politeness.ReasonChallenge:
 			v.level = Undecided
 		default:

@@ -54,7 +54,7 @@ type Digest struct {
 	facts  Facts // copied by Snapshot; includes Total
 	hosts  map[string]*Host
 	rest   Host            // sum of the hosts that are not kept
-	others map[string]bool // hosts that are not kept, as far as they are counted
+	others map[string]bool // names of hosts that are not kept, at most 10 × Config.MaxHosts
 	run    *run            // the process that wrote the last line
 	runs   map[string]*run // processes whose requests may still end
 	opened int             // requests of the processes in runs that have not ended
@@ -63,9 +63,9 @@ type Digest struct {
 	rules    groups
 	lanes    clock
 	series   series
-	line     audit.Line // reused
+	line     audit.Line // buffer that is reused
 
-	key   []byte // reused
+	key   []byte // buffer that is reused
 	names jsonl.Names
 	via   struct{ url, site string } // cache of the last page that named a URL
 }
@@ -134,7 +134,7 @@ type Facts struct {
 	Early    []audit.Violation // the first violations; Total.Early counts all requests that were too early or broke another rule of pace
 	Unjudged int               // requests that could not be judged because there were too many hosts
 
-	Problems []Group // by outcome and reason, the largest first
+	Problems []Group // groups by outcome and reason, the largest first
 	Rules    []Group // lines of robots.txt and of the scope that refused URLs, with the most frequent first
 
 	Depths    [maxDepth + 1]int // fetched pages by depth; the last element also counts greater depths

@@ -38,8 +38,8 @@ type Host struct {
 	Reasons  map[string]int // Visits by reason, without ""
 	Statuses map[int]int    // visits by the status of the final response; only 4xx and 5xx
 	Depth    int            // greatest depth of a fetched page
-	Same     int            // pages with the same body as an earlier one
-	Near     int            // pages that are near-duplicates of an earlier one
+	Same     int            // pages with the same body as an earlier page
+	Near     int            // pages that are near-duplicates of an earlier page
 	Size     int64          // bytes of fetched pages, decoded
 	Usage    map[string]int // visits by a use and the site's statement about it, such as "train-ai disallow"
 	Rules    RobotsState
@@ -67,7 +67,7 @@ type Pauses struct {
 	Due    time.Duration // the required delay in the shortest pause
 	Ratio  float64       // minimum of observed ÷ required; 0 if nothing was required
 	Ratios Ratios
-	Sum    float64 // sum of these ratios
+	Sum    float64 // sum of all ratios observed ÷ required
 	Time   Times   // time between requests, by cause
 }
 

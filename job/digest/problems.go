@@ -13,7 +13,7 @@ type Group struct {
 	Outcome string
 	Reason  string
 	Status  int    // 4xx or 5xx, or 0
-	Rule    string // the rule that decided, as written
+	Rule    string // the rule that decided the outcome, as written
 	Where   string // where the rule is, such as "line 2 of https://site.example/robots.txt"
 
 	Count    int

@@ -140,7 +140,7 @@ type pause struct {
 	observed time.Duration
 	owed     time.Duration
 	cause    ledger.ClauseID
-	lost     time.Duration // the part of owed that only another crawl caused
+	lost     time.Duration // the part of owed that only the requests of other crawls caused
 }
 
 // lostToOthers returns the part of the wait before a request that only other crawls caused. This part ends when the last of their

@@ -67,7 +67,7 @@ type Result struct {
 	Sample string `json:"sample"` // value of the job's key sample, such as "100:seed"
 
 	Sites    int     `json:"sites"`    // sites whose pages were drawn
-	Frame    float64 `json:"frame"`    // weighted number of pages listed; a page that is listed twice counts once
+	Frame    float64 `json:"frame"`    // weighted number of pages listed; a page that is listed twice is counted once
 	Drawn    int     `json:"drawn"`    // pages drawn
 	Answered int     `json:"answered"` // of Drawn, pages that answered
 	Response float64 `json:"response"` // weighted share of the frame that answered
@@ -93,8 +93,8 @@ type Group struct {
 	Sites int     `json:"sites"` // sites with such pages
 
 	Mean     float64   `json:"mean"`
-	Of       *Interval `json:"interval,omitempty"`       // for all pages that these sites list; nil for one page, unless it is a share
-	OfAll    *Interval `json:"interval_sites,omitempty"` // for all sites, if these are a random sample; nil for fewer than 10 sites
+	Of       *Interval `json:"interval,omitempty"`       // for all pages that these sites list; nil for one page if Mean is no share
+	OfAll    *Interval `json:"interval_sites,omitempty"` // for all sites, if these sites are a random sample; nil for fewer than 10 sites
 	Bounds   *Interval `json:"bounds,omitempty"`         // the share if no unanswered page had the property, and if all had
 	Total    float64   `json:"total"`
 	TotalOf  Interval  `json:"total_interval"`

@@ -35,7 +35,7 @@ type Kind struct {
 	Suffix string   // default name of the file or directory: the job's name with this suffix
 	Dir    bool     // the output is a directory
 	Many   bool     // the kind accepts several jobs, as [Export.Jobs]
-	Tables []*Table // tables that it contains, for its documentation; nil: the format is not a set of tables
+	Tables []*Table // tables of the format, for its documentation; nil if the format is not a set of tables
 
 	// Write writes to x.Path, which does not exist yet or, with Dir, is an empty directory. If it returns an error, everything
 	// there is removed. An error that is not a *job.Error counts as an error of writing.
@@ -66,7 +66,7 @@ type Export struct {
 
 // Result describes data that an export has left out.
 type Result struct {
-	Notes []string // one sentence each
+	Notes []string // notes about the data, one sentence each
 }
 
 // tempPrefix begins the names of directories in which exports are written until they are complete.
@@ -162,7 +162,7 @@ func publish(from, to string, dir bool) error {
 		return durable.Dir(filepath.Dir(to))
 	}
 	err := os.Link(from, to)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // not every file system has hard links
+	if err != nil && !errors.Is(err, fs.ErrExist) { // some file systems have no hard links
 		if _, there := os.Lstat(to); there == nil {
 			return fs.ErrExist
 		}

@@ -377,7 +377,7 @@ func (x *Export) pack(name string) (*packed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &packed{o, gzip.NewWriter(o)}, nil // without a time, so that the same graph has the same bytes
+	return &packed{o, gzip.NewWriter(o)}, nil // the gzip header has no time, so that the same graph has the same bytes
 }
 
 // Write implements io.Writer.

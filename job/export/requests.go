@@ -13,9 +13,9 @@ type Request struct {
 	Start ledger.Entry // for an unsent request, the unsent entry
 	End   ledger.Entry // zero if the request has no end
 
-	Pause  time.Duration // since the end of the previous request to the host by the same process; 0: there is none
+	Pause  time.Duration // time since the end of the previous request to the host by the same process; 0 if there was none
 	Owed   time.Duration // part of Pause in which a clause of Start did not yet allow the request
-	Clause string        // the clause that held longest; "": none
+	Clause string        // name of the clause that delayed the request longest; "" if there is none
 }
 
 // Requests returns the requests of the job in the order in which they ended. Requests without an end come last among those of
@@ -50,7 +50,7 @@ func (x *Export) Requests() iter.Seq2[*Request, error] {
 type joiner struct {
 	run   string
 	open  map[uint64]*Request // requests that have not ended, by ID
-	order []uint64            // IDs of open, and some that have ended
+	order []uint64            // IDs of the requests in open, and of some requests that have ended
 	ended map[uint64]time.Time
 	seed  maphash.Seed
 }

@@ -14,7 +14,7 @@ import (
 type Filter struct {
 	Status   []string // statuses: 404, or 4xx for 400 to 499
 	Types    []string // media types: application/pdf, or image/* for all images
-	Hosts    []string // host names, with a port to match only that; *.site.org also matches all below site.org
+	Hosts    []string // host names; a name with a port matches only that port; *.site.org matches site.org and all names below it
 	Outcomes []string // outcomes of visits: fetched, refused, …
 }
 

@@ -13,7 +13,7 @@ import (
 // visit is a row of the table of visits.
 type visit struct {
 	*sink.Record
-	url weburl.URL // zero if it cannot be parsed
+	url weburl.URL // zero if the URL of the visit cannot be parsed
 }
 
 // visits returns the visits that keep selects, or all.
@@ -189,7 +189,7 @@ type statement struct {
 	url, host string
 	at        visit
 	sink.Statement
-	file    *sink.TermsFile // file with the statement; nil if it is in the response itself
+	file    *sink.TermsFile // file with the statement; nil if the response itself contains the statement
 	decides bool
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Open files that a crawl needs besides connections.
 const (
-	least      = 48 // below this limit a crawl does not begin
+	least      = 48 // minimum limit of open files with which a crawl begins
 	ownFiles   = 36 // for the process, its outputs and the queue without tables
 	minTables  = 8  // minimum of open tables of the queue
 	maxTables  = 1000

@@ -22,7 +22,7 @@ type spellKind uint8
 const (
 	quiet   spellKind = iota // no change
 	changed                  // at least one change
-	dated                    // a change at its beginning, and none after it
+	dated                    // a change at the beginning of the period, and none after it
 )
 
 // Add adds a visit. gap is the time since the previous visit, and hasChanged whether the page had changed since then. age is the time
@@ -75,7 +75,7 @@ func Duration(days float64) time.Duration {
 // 2019) treat such signals as noisy, with a precision and a recall. The zero value has no signals and believes none.
 type Signals struct {
 	Right  int `json:"right"`  // signals after which the page had changed
-	Wrong  int `json:"wrong"`  // signals after which it had not changed
+	Wrong  int `json:"wrong"`  // signals after which the page had not changed
 	Missed int `json:"missed"` // changes without a signal, of pages for which signals exist
 }
 

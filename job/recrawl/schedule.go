@@ -31,7 +31,7 @@ const (
 type Config struct {
 	Budget    float64       // all requests per day. It must be positive
 	Discovery float64       // fraction of Budget for unknown pages, sitemaps and robots.txt. 0: DefaultDiscovery
-	Floor     float64       // fraction of the rest that is spread evenly, so that every page is visited. 0: 0.03
+	Floor     float64       // fraction of the budget for revisits that is spread evenly, so that every page is visited. 0: 0.03
 	Shortest  time.Duration // minimum time between two visits to a page. 0: one hour
 	Solve     time.Duration // time between two computations of the frequencies. 0: one hour
 	Uniform   bool          // request all pages equally often, for comparison
@@ -44,7 +44,7 @@ type Schedule struct {
 	signals Signals
 	pages   []page
 	queue   queue     // pages by due time; entries that differ from their page's due time are skipped
-	slot    time.Time // no further page is due before it, so that requests are spread evenly
+	slot    time.Time // no further page is due before this time, so that requests are spread evenly
 	solved  time.Time
 	visits  int // number of visits since the priors were learnt
 	fast    float64
@@ -59,8 +59,8 @@ type page struct {
 	tried     time.Time // last visit
 	rate      float64   // 0: to be computed
 	frequency float64   // 0 before the first computation
-	due       time.Time // time of its entry in the queue
-	out       bool      // a visit to it is under way
+	due       time.Time // due time of the page's entry in the queue
+	out       bool      // a visit to the page is under way
 	gone      bool
 	listed    bool      // signals cover the page
 	announced time.Time // time of a change after the last visit, according to a signal; zero: none
@@ -156,7 +156,7 @@ type Page struct {
 	Changes   int       // changes seen, at most 40
 	Frequency float64   // visits per day; 0 before the first call of Next
 	Due       time.Time // time of the next visit; zero during a visit, and before the first call of Next
-	TooFast   bool      // it changes too fast for the budget: other pages gain more from its visits
+	TooFast   bool      // the page changes too fast for the budget: other pages gain more from its visits
 	Gone      bool
 }
 

@@ -35,7 +35,7 @@ type comparison struct {
 type page struct {
 	line     int // line of the last visit of the URL
 	from, to time.Time
-	body     [8]byte // first bytes of its SHA-256
+	body     [8]byte // first bytes of the SHA-256 of the body
 }
 
 var seed = maphash.MakeSeed()
@@ -153,7 +153,7 @@ func (x *comparison) fields(v *sink.Record) (map[string]string, error) {
 	r := *v
 	r.Queued, r.Started, r.Ended, r.Attempt, r.WARC, r.Exchange = time.Time{}, time.Time{}, time.Time{}, 0, nil, nil
 	r.Detail = fetchedAt.ReplaceAllString(r.Detail, "")
-	if r.Terms != nil { // ignore the times of its files
+	if r.Terms != nil { // ignore the times at which the files were fetched
 		t := *r.Terms
 		t.Files = slices.Clone(t.Files)
 		for i := range t.Files {

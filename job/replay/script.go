@@ -30,16 +30,16 @@ type script struct {
 	again  bool         // the claim of want was put back
 	draws  bool         // the crawl draws a sample, and has not done so yet
 	held   bool         // want was not handed out, because the sample must be drawn first
-	ready  time.Time    // until when the URL that was put back has to wait
+	ready  time.Time    // time until which the URL that was put back has to wait
 	err    error        // error of reading the visits
 }
 
 // entry is a queued URL.
 type entry struct {
 	frontier.Request
-	early *frontier.Request // its value before the last change, if it may have been claimed before that
+	early *frontier.Request // Request before the last change, if the recorded crawl may have claimed the URL before that change
 	done  bool
-	named bool // queued by byRobots: only the record shows that a robots.txt named it, because that file has not been read again yet
+	named bool // queued by byRobots: only the record shows that a robots.txt named the URL, because the file has not been read again yet
 }
 
 // slack is the time after the end of a visit within which its links may have been queued.

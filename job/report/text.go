@@ -87,7 +87,7 @@ func costText(r *crawler.Report) string {
 	if r.Finish != "" { // unknown as long as the crawl has not ended
 		text += ", " + cli.Plural(r.Connections, "connection")
 	}
-	if r.Server.Duration > 0 { // earlier versions did not record it
+	if r.Server.Duration > 0 { // earlier versions did not record the server's time
 		text += fmt.Sprintf(", %s of their servers' time", cli.Round(r.Server.Duration))
 	}
 	var trouble []string

@@ -25,7 +25,7 @@ func ReadUnfinished(r *job.Reader, c Commands) (*Unfinished, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.open == "" { // it has ended meanwhile
+	if s.open == "" { // the job has ended meanwhile
 		return nil, nil
 	}
 	return &Unfinished{s}, nil

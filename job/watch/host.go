@@ -18,7 +18,7 @@ type host struct {
 	next time.Time
 	// turn is the earliest time of the next request for an unknown page.
 	turn time.Time
-	step time.Duration // time between two such turns
+	step time.Duration // time between two requests for unknown pages
 }
 
 // ref is a known page.
@@ -28,7 +28,7 @@ type ref struct {
 	number int
 	depth  int
 	past   crawler.Past
-	last   time.Time // time of the visit that past describes
+	last   time.Time // time of the visit that the field past describes
 	gone   bool
 }
 

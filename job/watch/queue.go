@@ -12,7 +12,7 @@ import (
 type queue struct {
 	frontier.Durable
 	w    *Watch
-	turn chan struct{} // held by the worker that claims, so that the others need not watch the queue
+	turn chan struct{} // held by the worker that claims, so that the other workers need not watch the queue
 }
 
 var _ frontier.Durable = (*queue)(nil)

@@ -72,7 +72,7 @@ const (
 	Changed = "changed"
 	Gone    = "gone"  // status 404 or 410
 	Moved   = "moved" // a redirect
-	Back    = "back"  // a page is back that was gone or had moved
+	Back    = "back"  // a page that was gone or had moved is back
 )
 
 // Watch is a job whose pages are requested again. Its methods are those of the job; Status is safe for concurrent use.
@@ -87,7 +87,7 @@ type Watch struct {
 	profile weburl.Profile      // profile of the job
 	mu      sync.Mutex          // guards the fields below
 	hosts   map[string]*host    // keyed by weburl.URL.Host
-	order   []*host             // in the order in which they were found
+	order   []*host             // hosts in the order in which they were found
 	pages   map[weburl.Key]*ref // pages of all hosts
 	maps    map[weburl.Key]*siteMap
 	granted map[weburl.Key]bool // unknown pages that have waited for their turn
@@ -165,7 +165,7 @@ func (w *Watch) Run(ctx context.Context) (*crawler.Report, error) {
 
 // Status describes the state of a watch.
 type Status struct {
-	Hosts []HostStatus // in the order in which they were found
+	Hosts []HostStatus // hosts in the order in which they were found
 }
 
 // HostStatus describes the state of a host's pages.

@@ -54,7 +54,7 @@ var scopeWords = map[string]string{
 // view holds the values of the templates.
 type view struct {
 	Title    string
-	Root     string // path of the session, with a slash at its end; "" without one
+	Root     string // path of the session, with a slash at the end; "" without a session
 	Name     string // name of the token
 	Write    bool   // the token may give orders
 	Error    string
@@ -65,7 +65,7 @@ type view struct {
 
 	Jobs    []jobs.Info // newest first
 	All     int
-	Older   string // ID from which the next part of the list starts; "": this is the last part
+	Older   string // ID from which the next page of the list starts; "" on the last page
 	Job     *jobs.Info
 	Limit   int // the job's limit of pages; 0: unknown
 	Form    *form

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	sessionTime = 12 * time.Hour // lifetime; then a browser has to present a token again
+	sessionTime = 12 * time.Hour // lifetime of a session; afterwards a browser has to present a token again
 	maxSessions = 256            // maximum of all tokens together; the oldest ends first
 	cookieName  = "amble-jobs"
 	sessionRoot = "/s/" // prefix of the paths, followed by the secret

@@ -18,7 +18,7 @@ import (
 
 // Webhook permits clients to register URLs that are called when a job's state changes.
 type Webhook struct {
-	Prefix string // prefix of the URLs; it ends with a slash
+	Prefix string // prefix of the URLs, which ends with a slash
 	Secret string // key for signing events
 }
 

@@ -4,7 +4,7 @@
 // It shares no code with the Gate that admitted the requests, nor with the parser and matcher that the Gate uses, so that a mistake there
 // is not repeated here. It reads robots.txt by RFC 9309 in the plainest form, slow and short.
 //
-// A ledger cannot show that every request on the wire has a line (P10). The transport ensures that, and only the server can see it.
+// A ledger cannot show that every request on the wire has a line (P10). The transport ensures P10, and only a server can check it.
 //
 //	report, err := audit.Check(lines, audit.Config{Product: "examplebot", Contact: contact, Delay: 1}, body) // body finds a robots.txt by its hash
 //	for _, v := range report.Violations {
@@ -31,7 +31,7 @@ func Check(ledger io.Reader, c Config, body Body) (*Report, error) {
 		Hosts: []Host{}, Violations: []Violation{}, Overrides: []Override{}, Notes: []string{},
 	}}
 	a.entries(l)
-	a.rules(l) // before the pauses, which depend on it
+	a.rules(l) // before the pauses, because delays from robots.txt depend on the rules
 	a.identity(l.requests)
 	a.admission(l.requests)
 	a.optOut(l.requests)
@@ -69,7 +69,7 @@ type auditor struct {
 // plain reports whether the crawler read robots.txt as this check does.
 func (a *auditor) plain() bool { return a.config.Dialect == "" || a.config.Dialect == "RFC9309" }
 
-// notes adds what was not checked to the report.
+// notes adds the skipped checks to the report.
 func (a *auditor) notes(l *ledger) {
 	rs := l.requests
 	note := func(when bool, text string) {
@@ -102,7 +102,7 @@ func (a *auditor) notes(l *ledger) {
 	note(len(seen) > 0, "P1, P2 and P8 were not checked for requests under an override")
 }
 
-// mandated checks that the override used by a request is one of those in the configuration.
+// mandated checks that the override used by a request is in the configuration.
 func (a *auditor) mandated(r *request, origin string) {
 	if a.config.Overrides == nil {
 		return

@@ -14,15 +14,15 @@ type Config struct {
 	Delay         float64        `json:"delay_s"`                // delay between requests to a host, in seconds
 	DelayFactor   float64        `json:"delay_factor,omitempty"` // × the last response time, at most MaxDelay
 	MaxDelay      float64        `json:"max_delay_s,omitempty"`
-	MaxRetryAfter float64        `json:"max_retry_after_s,omitempty"` // a longer Retry-After has the host given up; 0: none is too long
+	MaxRetryAfter float64        `json:"max_retry_after_s,omitempty"` // the host is given up after a longer Retry-After; 0: no maximum
 	MaxBackoff    float64        `json:"max_backoff_s,omitempty"`     // maximum pause after failures; 0: back-off is not checked
 	HostDelays    []HostDelay    `json:"host_delays,omitempty"`       // the first entry that matches a host applies to it
 	PerDomain     bool           `json:"per_domain,omitempty"`
 	OwnHosts      map[string]int `json:"own_hosts,omitempty"` // maximum number of requests in flight, by host:port
 	ForbidDenies  bool           `json:"forbidden_denies,omitempty"`
-	Dialect       string         `json:"dialect,omitempty"` // "" or RFC9309; with any other, the rules of robots.txt are not checked
+	Dialect       string         `json:"dialect,omitempty"` // "" or RFC9309; with any other dialect, the rules of robots.txt are not checked
 
-	// Hours are parts of the day in which requests were allowed, as HH:MM-HH:MM in UTC or HH:MM-HH:MM@ZONE, the last minute included.
+	// Hours are parts of the day in which requests were allowed, as HH:MM-HH:MM in UTC or HH:MM-HH:MM@ZONE, including the last minute.
 	// None: all day.
 	Hours []string `json:"hours,omitempty"`
 	// Rate is the maximum number of requests per second to all hosts together. Crawls on one machine that have a Rate share it. 0:
@@ -43,7 +43,7 @@ type Config struct {
 	Processes []Process `json:"processes,omitempty"`
 }
 
-// HostDelay is the operator's delay for some hosts. It replaces Config.Delay if it is longer or the host is the
+// HostDelay is the operator's delay for some hosts. The delay replaces Config.Delay if it is longer or the host is the
 // operator's own.
 type HostDelay struct {
 	// Match is a host name, with or without a port, or with ":*" for all ports of an address; a domain with all names below it, as "*.site.test"; or a range of
@@ -58,14 +58,14 @@ type HostDelay struct {
 // OptOut names hosts that must not be requested, including all names below them.
 type OptOut struct {
 	Names []string
-	Since time.Time // when the crawler began to obey it
+	Since time.Time // time at which the crawler began to obey the names
 }
 
 // Mandate is an override of an origin's robots.txt in the configuration of the crawl.
 type Mandate struct {
 	Origin string    `json:"origin"`
 	Reason string    `json:"reason"`
-	Until  time.Time `json:"until,omitzero"` // zero: it had no end
+	Until  time.Time `json:"until,omitzero"` // end of the override; zero if it had none
 }
 
 // Body returns the robots.txt body with this SHA-256, in hexadecimal, or an error. Check verifies the hash.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// entries checks the lines themselves (P10): each permit is used once, none lacks a line, and the
+// entries checks the lines themselves (P10): each permit is used once, every permit has a line, and the
 // host, address, domain and times of a request are consistent.
 func (a *auditor) entries(l *ledger) {
 	for _, r := range l.repeated {
@@ -37,12 +37,12 @@ func (a *auditor) entries(l *ledger) {
 	}
 }
 
-// gaps returns the permits that have no line, although a line of their run says that every permit up to a later one has a line.
+// gaps returns the permits that have no line, although a line of their run says that every permit up to a later permit has a line.
 func (l *ledger) gaps() (all []gap) {
 	slices.SortFunc(l.permits, func(a, b permit) int {
 		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.id, b.id))
 	})
-	next := map[string]uint64{} // by run: the last ID seen
+	next := map[string]uint64{} // keyed by run: the last ID seen
 	for _, p := range l.permits {
 		m := l.through[p.run]
 		if before := next[p.run]; p.id > before+1 && before < m.id {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// file is a robots.txt as RFC 9309 section 2.2 defines it, and nothing more: the gate may read it more strictly, but never
+// file is a robots.txt as RFC 9309 section 2.2 defines it, and nothing more: the gate may read a file more strictly, but never
 // less.
 type file struct {
 	groups  []*section
@@ -136,7 +136,7 @@ func (f *file) of(product string) section {
 // special escapes the characters that have a meaning in rules but not in URLs.
 var special = strings.NewReplacer("*", "%2A", "$", "%24")
 
-// allows judges a path with its query: the longest rule decides, among equally long ones one that allows (RFC 9309 section
+// allows judges a path with its query: the longest rule decides, and an allowing rule among equally long rules (RFC 9309 section
 // 2.2.2). The line is that of the deciding rule, 0 when none matches.
 func (f *file) allows(target string) (ok bool, line int) {
 	target = special.Replace(canon(target))
@@ -159,7 +159,7 @@ func matches(pattern, target string) bool {
 	} else {
 		pattern += "*"
 	}
-	at := make([]bool, len(target)+1) // how much of target the pattern so far can have consumed
+	at := make([]bool, len(target)+1) // at[i]: the part of the pattern read so far can match target[:i]
 	at[0] = true
 	next := make([]bool, len(target)+1)
 	for _, c := range []byte(pattern) {

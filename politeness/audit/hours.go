@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// span is a part of the day that includes the minute to. It spans midnight if from is later.
+// span is a part of the day that includes its first and its last minute. It spans midnight if its first minute is the later one.
 type span struct {
 	from, to int // minutes after midnight
 	zone     *time.Location
@@ -34,7 +34,7 @@ func spans(texts []string) (all []span, err error) {
 	return all, nil
 }
 
-// outside reports whether a time is in none of the spans, even if the clock was off by Tolerance in either direction.
+// outside reports whether a time is outside all spans, even if the clock was off by Tolerance in either direction.
 func outside(all []span, t time.Time) bool {
 	for _, s := range all {
 		for _, at := range []time.Time{t.Add(-Tolerance), t.Add(Tolerance)} {

@@ -20,13 +20,13 @@ type Part struct {
 	Open    func() (ledger io.ReadCloser, err error) // called twice; only one ledger is open at a time
 	Config  Config
 	Body    Body   // called while the ledger is open
-	Machine string // machine whose clock the ledger uses, unless Config.Processes has measurements
+	Machine string // machine whose time the ledger uses, unless Config.Processes has measurements
 }
 
 // Joint is the result of [CheckTogether].
 type Joint struct {
 	Parts    []string `json:"jobs"`
-	Requests int      `json:"requests"` // requests of all parts
+	Requests int      `json:"requests"` // number of requests in all ledgers
 	// Shared counts the hosts, addresses and domains that several parts have requested.
 	Shared int `json:"shared"`
 	// Unproven counts requests that began too early by less than the clocks of two machines may have differed.
@@ -39,7 +39,7 @@ type Joint struct {
 type JointViolation struct {
 	Invariant string       `json:"invariant"` // P1, P3 to P8, rate or hours
 	Host      string       `json:"host"`
-	Lines     [2]JointLine `json:"lines"` // the request, and the earlier one of the other part
+	Lines     [2]JointLine `json:"lines"` // lines of the request and of the earlier request by another crawl
 	Message   string       `json:"message"`
 }
 
@@ -57,7 +57,7 @@ func (v JointViolation) String() string {
 // loopback and, if one of the parts has Config.PerDomain, a domain get one request at a time (P3, P6). After each request comes the longest
 // pause that either of the two crawls requires (P4 to P6). All crawls obey a Retry-After that one of them received, even that of a redirect
 // to another host (P7). A robots.txt that crawls share is requested once while it is fresh, and each copy equals the response to the crawl
-// that it names (P1). One that fails is tried again no earlier than by a single crawl (P8). Of two crawls with a Rate on one machine, the
+// that it names (P1). A failed file is tried again no earlier than by a single crawl (P8). Of two crawls with a Rate on one machine, the
 // longer interval applies between the starts of their requests (rate). While a URL of a crawl with hours waits at a host, the hours apply
 // to all crawls, from at most five minutes after they end (hours). A note counts the requests of one crawl outside the hours of another,
 // whether it waited or not. Pauses after a crawl's own requests are checked by [Check]. A host that both parts own is left out if both may
@@ -96,21 +96,21 @@ func CheckTogether(parts []Part) (*Joint, error) {
 	return &j.Joint, nil
 }
 
-// joint is a check under way. It goes through the requests in the order of time, and keeps only those that it still
+// joint is a check in progress. It reads the requests in the order of time, and keeps only requests that it still
 // needs.
 type joint struct {
 	Joint
 	parts   []*part
-	keys    map[string]int     // by key of a host, an address or a domain: the number of the part that requested it, or several
+	keys    map[string]int     // keyed by host, address or domain: number of the crawl that requested it, or the constant several
 	domains map[string]bool    // keys of domains that have a clock
-	hourly  map[string][]*part // by host: crawls with hours that requested it
-	pending []*partRequest     // not checked yet, because a part still to be read may have earlier requests
-	places  map[string]*place  // by key of a host, an address or a domain
+	hourly  map[string][]*part // keyed by host: crawls that requested the host and have hours
+	pending []*partRequest     // requests not checked yet, because a ledger still to be read may have earlier requests
+	places  map[string]*place  // keyed by host, address or domain
 	led     map[string][]*jointLed
-	outOf   map[[2]int]int // number of requests of a part outside the hours of another part
+	outOf   map[[2]int]int // number of requests of one crawl outside the hours of another
 	outside map[outsiders][]*partRequest
 	robots  jointRobots
-	rated   map[*part][]*partRequest // of parts with a rate, in the order in which they were allowed
+	rated   map[*part][]*partRequest // requests of crawls with a rate, in the order in which the requests were allowed
 	dropped int                      // robots.txt files that were requested again because a lack of space may have removed them
 }
 
@@ -141,7 +141,7 @@ type part struct {
 	auditor
 	*Part
 	number int
-	begins time.Time            // start of its first request
+	begins time.Time            // start of the crawl's first request
 	runs   map[string]time.Time // the first request of each process
 	spans  []span
 }
@@ -150,7 +150,7 @@ type part struct {
 type partRequest struct {
 	*request
 	of             *part
-	backoff, owned time.Duration // the back-off of its host before and after it
+	backoff, owned time.Duration // back-off of the request's host before and after the request
 }
 
 // open reads the ledger of a part.
@@ -163,7 +163,7 @@ func (p *part) open() (*ledger, error) {
 	return read(f, p.processes)
 }
 
-// survey records when a part begins, and the hosts, addresses and domains that it requests.
+// survey records when a crawl begins, and the hosts, addresses and domains that it requests.
 func (j *joint) survey(of *Part) error {
 	p := &part{Part: of, number: len(j.parts), auditor: auditor{config: of.Config, processes: processesOf(&of.Config), body: of.Body}, runs: map[string]time.Time{}}
 	p.spans, _ = spans(of.Config.Hours) // Check reports the error
@@ -215,7 +215,7 @@ func (r *partRequest) keys() (all []string) {
 	return all
 }
 
-// read reads the requests of a part, and the back-off of each host after them.
+// read reads the requests of a part, and the back-off of each host after each request.
 func (j *joint) read(of *part) error {
 	l, err := of.open()
 	if err != nil {
@@ -254,7 +254,7 @@ func (j *joint) read(of *part) error {
 	return nil
 }
 
-// check checks a request against those that began before it.
+// check checks a request against the requests that began before it.
 func (j *joint) check(r *partRequest) {
 	for _, key := range r.keys() {
 		if j.keys[key] != several || key[0] == 'd' && !j.domains[key] {
@@ -317,7 +317,7 @@ func (p *place) forget(now time.Time) {
 	maps.DeleteFunc(p.said, func(_ *part, w *waits) bool { return w.last != nil && w.until.Before(now) })
 }
 
-// host checks a request against those of other parts to its host.
+// host checks a request against the requests of other crawls to its host.
 func (j *joint) host(p *place, r *partRequest) {
 	for _, of := range inOrder(p.last) {
 		if of != r.of && (j.told(r, p.said[of], of) || j.pause("", p.last[of], r)) {
@@ -339,7 +339,7 @@ func (j *joint) sameClock(p *place, name string, r *partRequest) {
 	}
 }
 
-// ended returns the one of two requests that was over later; a may be nil.
+// ended returns the request that was over later, a or b; a may be nil.
 func ended(a, b *partRequest) *partRequest {
 	if a == nil || b.over().After(a.over()) {
 		return b
@@ -351,7 +351,7 @@ func inOrder(last map[*part]*partRequest) []*part {
 	return slices.SortedFunc(maps.Keys(last), func(x, y *part) int { return cmp.Compare(x.number, y.number) })
 }
 
-// pause checks the pause between a request of one part and r of another one, to one host or, with a name, at one address or
+// pause checks the pause between a request of one part and r of another part, to one host or, with a name, at one address or
 // domain. It reports whether it was too short.
 func (j *joint) pause(name string, last, r *partRequest) bool {
 	mine, theirs := r.of.config.OwnHosts[r.start.Host], last.of.config.OwnHosts[last.start.Host]
@@ -384,7 +384,7 @@ func invariantAt(name string) string {
 	return ""
 }
 
-// told checks r against the Retry-Afters that its host sent to another part (P7). It reports whether r came too
+// told checks r against the Retry-After headers that its host sent to another part (P7). It reports whether r came too
 // early.
 func (j *joint) told(r *partRequest, w *waits, of *part) bool {
 	if w == nil || w.last == nil || !r.start.Written.After(w.last.heard()) || !r.start.Written.Before(w.until.Add(-Tolerance)) {
@@ -414,7 +414,7 @@ func (j *joint) redirected(r *partRequest) {
 	}
 }
 
-// rate checks a request against those of other parts on its machine, to any hosts, if both have a rate. Requests come in the order
+// rate checks a request against those of other crawls on its machine, to any hosts, if both have a rate. Requests come in the order
 // in which they began, which may differ from that in which they were allowed.
 func (j *joint) rate(r *partRequest) {
 	mine := r.of

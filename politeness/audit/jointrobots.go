@@ -8,8 +8,8 @@ import (
 // jointRobots holds the requests for the robots.txt files that crawls share.
 type jointRobots struct {
 	byRun  map[string][]*partRequest // requests for a robots.txt, and at least one request of each run
-	last   map[string]*partRequest   // by origin: the response that is valid longest
-	failed map[string]*partRequest   // by origin: the last attempt, if it failed
+	last   map[string]*partRequest   // keyed by origin: the request whose response is valid longest
+	failed map[string]*partRequest   // keyed by origin: the last attempt, if that attempt failed
 	copies []*partRequest            // robots.txt files that another crawl requested, according to their lines
 }
 
@@ -22,7 +22,7 @@ func (s *jointRobots) unsent(r *partRequest) {
 	}
 }
 
-// sharedRobots checks a request for a robots.txt that crawls share: a fresh one is not requested again (P1), and a failed one
+// sharedRobots checks a request for a robots.txt that crawls share: a fresh file is not requested again (P1), and a failed file
 // not before the end of its pause (P8).
 func (j *joint) sharedRobots(r *partRequest) {
 	s := &j.robots
@@ -49,7 +49,7 @@ func (j *joint) sharedRobots(r *partRequest) {
 	}
 }
 
-// copied checks that each copy equals the response to the crawl that it names (P1).
+// copied checks that each copy equals the response received by the crawl that the copy names (P1).
 func (j *joint) copied() {
 	if j.dropped > 0 {
 		j.Notes = append(j.Notes, fmt.Sprintf("%d robots.txt files were requested again that may have been dropped for want of room", j.dropped))

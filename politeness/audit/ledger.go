@@ -15,12 +15,12 @@ import (
 type ledger struct {
 	requests []*request // sorted by epoch, and then by the time at which they were written
 	repeated []*request // second starts or ends of a request
-	unsent   []*request // attempts at a robots.txt that failed before a byte was sent, and copies of one
+	unsent   []*request // attempts at a robots.txt that failed before a byte was sent, and copied robots.txt files
 	torn     bool       // the last line is incomplete
 	runs     int
 	steps    []step // the processes at which new epochs begin
 	permits  []permit
-	through  map[string]mark // by run
+	through  map[string]mark // keyed by run
 }
 
 // permit identifies a permit that has a line.
@@ -47,10 +47,10 @@ type reading struct {
 	ledger
 	line  Line // the line that is being read
 	open  map[key]*request
-	names map[string]string    // each text stored once, however often it occurs
-	last  map[string]time.Time // by run: the time of its last line
-	epoch map[string]int       // by run
-	late  time.Time            // the latest time of this epoch
+	names map[string]string    // texts, each stored only once
+	last  map[string]time.Time // keyed by run: the time of the run's last line
+	epoch map[string]int       // keyed by run
+	late  time.Time            // the latest time of the current epoch
 
 	processes processes
 }
@@ -60,8 +60,8 @@ type key struct {
 	id  uint64
 }
 
-// read reads a ledger. An incomplete last line, which a killed process leaves, is not an error; any other line that is not
-// an entry is one.
+// read reads a ledger. An incomplete last line, which a killed process leaves, is not an error; any other line that cannot be parsed
+// is an error.
 func read(r io.Reader, by processes) (*ledger, error) {
 	l := &reading{processes: by, open: map[key]*request{}, names: map[string]string{}, last: map[string]time.Time{}, epoch: map[string]int{}}
 	l.through = map[string]mark{}
@@ -92,7 +92,7 @@ func read(r io.Reader, by processes) (*ledger, error) {
 // maxLine is the maximum length of a line in bytes.
 const maxLine = 16 << 20
 
-// readLine returns the next line with its end. After the last one, it returns the beginning of a line and io.EOF.
+// readLine returns the next line with its end. After the last line, it returns the beginning of a line and io.EOF.
 func readLine(br *bufio.Reader) (line []byte, err error) {
 	for long := false; ; {
 		b, err := br.ReadSlice('\n')
@@ -153,7 +153,7 @@ func (l *reading) add(n int, b []byte) error {
 	return nil
 }
 
-// number records which permits have a line, and the ID up to which the run says that all have one.
+// number records which permits have a line, and the ID up to which the run says that all permits have a line.
 func (l *reading) number(n int, k key, e *Line) {
 	if e.Event != "end" && e.ID > 0 {
 		l.permits = append(l.permits, permit{k.run, k.id, n})

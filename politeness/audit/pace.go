@@ -52,7 +52,7 @@ func (a *auditor) begins(c *hostClock, r *request, own int) (Pause, bool) {
 	return a.gap(c.last, r, own, c.backoff.pause), true
 }
 
-// over records the end of a request, or that it has none.
+// over records the end of a request, or that the request has no end.
 func (a *auditor) over(c *hostClock, r *request) {
 	c.requested.note(r)
 	c.backoff.note(r, secs(a.config.MaxBackoff))
@@ -94,7 +94,7 @@ func paceInvariant(due, delay time.Duration) string {
 	return "P4"
 }
 
-// due returns the pause due after a request: the longest of the operator's delay, the one for its response time, and the one that
+// due returns the pause due after a request: the longest of the operator's delay, the delay for its response time, and the delay that
 // robots.txt had requested by then.
 func (a *auditor) due(last *request, own int) time.Duration {
 	d := a.config.delay(&last.start)
@@ -108,7 +108,7 @@ func (a *auditor) due(last *request, own int) time.Duration {
 	return max(d, last.after)
 }
 
-// inFlight checks the number of requests in flight when r starts (P3, P12), and returns them and r. A request without an end
+// inFlight checks the number of requests in flight when r starts (P3, P12), and returns these requests and r. A request without an end
 // is in flight as long as its process runs.
 func (a *auditor) inFlight(before []*request, r *request, most int) []*request {
 	flying := before[:0]
@@ -126,7 +126,7 @@ func (a *auditor) inFlight(before []*request, r *request, most int) []*request {
 	}
 	if n := len(flying) + 1; n > most {
 		a.missed(flying[0].over().Sub(r.start.Written)-Tolerance, "P3", r, flying[0], "%d requests in flight, %d allowed", n, most)
-		if keep := most + 8; n > keep { // the others were already reported; this keeps the time linear
+		if keep := most + 8; n > keep { // older requests were already reported; the limit keeps the time linear
 			flying = append(flying[:0], flying[n-keep:]...)
 		}
 	}
@@ -150,7 +150,7 @@ func (a *auditor) domain(r *request) string {
 }
 
 // shared checks hosts at one address, or of one domain, against the clock that they share: one request at a time, and
-// after each the pause due for its own host, whichever host is next (P6).
+// after each request the pause due for its host, whichever host is next (P6).
 func (a *auditor) shared(name string, rs []*request) {
 	var last *request
 	for _, r := range rs {
@@ -184,7 +184,7 @@ type backoff struct {
 	run    string
 	over   time.Time
 	pause  time.Duration
-	stored time.Duration // the part of pause that later processes know
+	stored time.Duration // the part of pause that processes started later know
 }
 
 // begin records the start of r.
@@ -224,7 +224,7 @@ const maxWalls = 5
 type walls struct {
 	run    string
 	n      int
-	stored int      // the part of n that later processes know
+	stored int      // the part of n that processes started later know
 	last   *request // the last of these challenges
 }
 

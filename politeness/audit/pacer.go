@@ -7,28 +7,28 @@ import (
 )
 
 // Pacer checks the requests of a ledger one after another, while it is read or written, in bounded memory. It checks that
-// each was allowed when it began, that the pause before it was kept, and that the pauses requested by the host were kept
+// each request was allowed when it began, that the pause before it was kept, and that the pauses requested by the host were kept
 // (P3 to P7, P10 and P12, and P8 as far as it is about pauses). [Check] does the same with a whole ledger, and checks
 // everything else, too. A Pacer must not be used concurrently.
 type Pacer struct {
 	auditor
-	clocks   map[string]*clock       // by host:port
-	shared   map[string]*sharedClock // by address, and by domain
+	clocks   map[string]*clock       // keyed by host:port
+	shared   map[string]*sharedClock // keyed by address or domain
 	open     map[key]*request        // requests without an end so far
-	read     reading                 // for the times of each process
+	read     reading                 // state for the times of each process
 	run      latestRun               // the process that wrote the last line
 	line     int                     // line number in the ledger, from 1
 	latest   time.Time               // the latest time in all lines
-	swept    int                     // number of clocks after the last sweep
+	swept    int                     // number of clocks left by the last removal of idle clocks
 	spare    []*request              // requests to reuse
-	common   Line                    // the current line, by the common clock
+	common   Line                    // the current line, with times by the common clock
 	unjudged int
 }
 
 // maxClocks limits the hosts that a Pacer remembers. It forgets hosts at which no pause can be due any more.
 const maxClocks = 50_000
 
-// maxLed limits the redirects to one host that a Pacer remembers. It keeps the last ones.
+// maxLed limits the redirects to one host that a Pacer remembers. It keeps the last redirects.
 const maxLed = 16
 
 // Pause is the time between the end of a request and the start of the next to the same host.
@@ -40,7 +40,7 @@ type Pause struct {
 // latestRun caches the state of the process that wrote the last line.
 type latestRun struct {
 	name  string
-	last  time.Time // the time of its last line
+	last  time.Time // time of the process's last line
 	epoch int
 }
 
@@ -71,7 +71,7 @@ func NewPacer(c Config, body Body) *Pacer {
 func (p *Pacer) Unjudged() int { return p.unjudged }
 
 // Add checks the next line of the ledger. paused reports whether it begins a request after which a pause was due.
-// violations are those found with this line; they are valid until the next call.
+// violations holds the violations found with this line, valid until the next call.
 func (p *Pacer) Add(l *Line) (pause Pause, paused bool, violations []Violation) {
 	p.line++
 	p.rep.Violations = p.rep.Violations[:0]
@@ -103,7 +103,7 @@ func (p *Pacer) wrote(l *Line) {
 			p.read.last[p.run.name] = p.run.last
 		}
 		if _, known := p.read.last[l.Run]; !known && l.Behind == 0 && at.Before(p.latest) {
-			p.read.steps, p.read.late = append(p.read.steps, step{}), at // the clock was set back between two processes: their times cannot be compared
+			p.read.steps, p.read.late = append(p.read.steps, step{}), at // the clock was set back between two processes: times before and after differ
 		}
 		p.read.wrote(p.line, l.Run, l)
 		p.run = latestRun{l.Run, p.read.last[l.Run], p.read.epoch[l.Run]}
@@ -151,7 +151,7 @@ func (p *Pacer) begin(k key, l *Line) (Pause, bool) {
 	c.open++
 	if r.start.Purpose == "robots" {
 		if o := p.origin(r.wanted()); o != nil {
-			r.end = &EndLine{} // whether it has an end is not known yet
+			r.end = &EndLine{} // it is not known yet whether the request has an end
 			p.again(o, r)
 			r.end = nil
 		}
@@ -294,7 +294,7 @@ func (f *file) paused() *file {
 	return &file{binding: section{pause: f.binding.pause}}
 }
 
-// share checks a request against those to other hosts at its address, or of its domain.
+// share checks a request against requests to other hosts at its address, or of its domain.
 func (p *Pacer) share(name string, r *request) {
 	s := p.shared[name]
 	if s == nil {
@@ -372,7 +372,7 @@ func (p *Pacer) sweep() {
 	p.swept = max(len(p.clocks), maxClocks-1)
 }
 
-// quiet reports whether no robots.txt of the host requests a pause or has failed.
+// quiet reports whether no robots.txt of the host requests a pause, and none has failed.
 func (c *clock) quiet() bool {
 	for _, o := range c.origins {
 		if o.file != nil || o.times > 0 {

@@ -3,7 +3,7 @@ package audit
 import "time"
 
 // Process describes one of several processes that have shared a crawl, each on another machine. The times of its
-// lines are compared with those of others by a clock that all of them have measured.
+// lines are compared with times of other processes by a clock that all processes have measured.
 type Process struct {
 	Run  string `json:"run"`  // name of the process in its lines
 	Name string `json:"name"` // shown in the report
@@ -13,8 +13,8 @@ type Process struct {
 	// Until is the time, by the common clock, at which another process took over its hosts. None of its requests may begin
 	// later, and those in flight count as over. Zero: no process took over.
 	Until time.Time `json:"until,omitzero"`
-	// Stored is the time, by the common clock, at which it last stored what it had received. A process that took over may not
-	// know what it received later. Zero: all was stored.
+	// Stored is the time, by the common clock, at which it last stored received data. A process that took over may not
+	// know later data. Zero: all data was stored.
 	Stored time.Time `json:"stored,omitzero"`
 }
 

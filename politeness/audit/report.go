@@ -21,15 +21,15 @@ type Report struct {
 	Unknown    int         `json:"unknown,omitempty"`
 	Hosts      []Host      `json:"hosts"`
 	Violations []Violation `json:"violations"` // empty: the ledger shows a polite crawl, except for Overrides and Notes
-	Overrides  []Override  `json:"overrides"`  // for a person to judge: their requests are not checked against robots.txt
+	Overrides  []Override  `json:"overrides"`  // requests under an override are not checked against robots.txt: a person must judge them
 	Notes      []string    `json:"notes"`      // skipped checks, with the reason
 }
 
 // Violation is a request that breaks an invariant.
 type Violation struct {
 	Invariant string `json:"invariant"` // "P1" … "P12", "hours" or "rate"
-	Host      string `json:"host"`      // "" where it does not concern a single host
-	Lines     []int  `json:"lines"`     // line numbers in the ledger: the request, and the one it conflicts with
+	Host      string `json:"host"`      // "" if the violation does not concern a single host
+	Lines     []int  `json:"lines"`     // line numbers in the ledger: of the request, and of the request with which it conflicts
 	Message   string `json:"message"`
 }
 
@@ -40,7 +40,7 @@ func (v Violation) String() string {
 // Rule returns the text of an invariant with a code as in [Violation], or "" for an unknown code.
 func Rule(invariant string) string { return rules[invariant] }
 
-// rules are the texts of the invariants. docs/glossary.md has the same ones.
+// rules are the texts of the invariants. docs/glossary.md has the same texts.
 var rules = map[string]string{
 	"P1":    "robots.txt is requested first, and again when its copy is too old",
 	"P2":    "nothing is requested that robots.txt or an opt-out list forbids",
@@ -63,7 +63,7 @@ type Host struct {
 	Host     string
 	Requests int
 	Least    time.Duration // smallest pause between two requests; -1 if there were fewer than two
-	Required time.Duration // the pause that was due there
+	Required time.Duration // required pause between the two requests with the smallest pause
 	Slack    time.Duration // smallest margin between a pause and the required one
 }
 
@@ -83,7 +83,7 @@ func (h Host) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Override is a reason for which requests were made under other rules than those of their origin's robots.txt.
+// Override is a reason for which requests were made under rules other than their origin's robots.txt.
 type Override struct {
 	Origin   string `json:"origin"`
 	Reason   string `json:"reason"`

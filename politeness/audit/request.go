@@ -27,7 +27,7 @@ type StartLine struct {
 	Agent    string    `json:"agent"`
 	Override string    `json:"override"`
 	Signed   string    `json:"signed"`
-	Behind   float64   `json:"behind"` // seconds that its process's clock is behind the lines before, according to that process
+	Behind   float64   `json:"behind"` // seconds that the process's clock is behind the times of earlier lines, according to the process
 	Queued   time.Time `json:"queued"`
 	Allowed  time.Time `json:"allowed"`
 	Written  time.Time `json:"written"`
@@ -67,18 +67,18 @@ type request struct {
 	last  int // line number of the end line
 	run   string
 	id    uint64
-	epoch int // its times can be compared only with those of the same epoch
+	epoch int // times of requests can be compared only within an epoch
 	start StartLine
 	end   *EndLine // nil if the process ended first
 	ended EndLine  // memory to which end points
 	clock *clock   // clock of its host, only in a Pacer
 
-	before, after time.Duration // the delay that its host's robots.txt requested at its start and its end
-	alive         time.Time     // if it has no end: when its process wrote its last line
+	before, after time.Duration // delay that the host's robots.txt requested at the start and at the end of the request
+	alive         time.Time     // for a request without an end: time of the last line of its process
 	failures      int           // of a robots.txt: consecutive attempts that failed, this one included
 	copied        bool          // not a request: a robots.txt that another crawl had requested
-	late          bool          // its response came after another process had taken over
-	unstored      bool          // its response came after the last time that its process stored anything
+	late          bool          // the response came after another process had taken over
+	unstored      bool          // the response came after the last time that the process stored anything
 }
 
 // heard returns the time at which the crawler learned of the end of the request. The request must have an end.

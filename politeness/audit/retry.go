@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// waits holds the Retry-Afters of a host so far: the one that ends last, and the longest.
+// waits holds two of the requests to a host so far: the one whose Retry-After ends last, and the one with the longest Retry-After.
 type waits struct {
 	last, longest *request
-	until         time.Time     // end of the pause that last requests
-	requested     time.Duration // pause that longest requests
+	until         time.Time     // end of the pause requested by the request in last
+	requested     time.Duration // pause requested by the request in longest
 }
 
 // note records the pauses that a response requests.

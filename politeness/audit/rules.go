@@ -36,7 +36,7 @@ func (a *auditor) rules(l *ledger) {
 			a.answer(state(r.wanted()), r)
 		case e.end || isRobotsURL(r.start.URL) || r.start.Override != "":
 		case r.start.Purpose != "robots" || !isHop(state(r.wanted()).hop, r.start.URL):
-			a.page(state(r.start.URL), r) // even if it only claims to be a hop of a robots.txt's redirects
+			a.page(state(r.start.URL), r) // also if r only claims to be a hop of a robots.txt's redirects
 		}
 		if f := state(r.start.URL).file; f != nil && a.plain() && r.start.Override == "" {
 			if e.end {
@@ -55,7 +55,7 @@ type event struct {
 	request *request
 }
 
-// events returns the starts and ends of requests in the order of time, and those of one instant in the order in which they were
+// events returns the starts and ends of requests in the order of time, and at the same instant in the order in which they were
 // written. A request that was not sent has only an end.
 func events(l *ledger) []event {
 	es := make([]event, 0, 2*len(l.requests)+len(l.unsent))
@@ -85,7 +85,7 @@ func (e event) line() int {
 	return e.request.line
 }
 
-// page checks a request for a page against what is known of its origin.
+// page checks a request for a page against the known state of its origin.
 func (a *auditor) page(o *origin, r *request) {
 	at := r.start.Written
 	switch {
@@ -128,7 +128,7 @@ func (a *auditor) answer(o *origin, r *request) {
 	o.hops, o.hop = 0, ""
 	switch {
 	case e.Aborted: // an aborted response says nothing about the file
-	case e.Challenged && (e.Status == 401 || e.Status == 403 || e.Status == 429): // neither does a challenge: the file is requested again
+	case e.Challenged && (e.Status == 401 || e.Status == 403 || e.Status == 429): // a challenge says nothing, too: the file is requested again
 		o.hops, o.hop = hops, hop
 	case ok && e.Status >= 200 && e.Status < 300:
 		a.learn(o, r)
@@ -239,7 +239,7 @@ type origin struct {
 	times   int       // consecutive attempts that failed
 	lost    *request  // the last good response, if its body is missing and no page was requested under it
 	hops    int
-	hop     string // the target of the last answer's redirect, "" when it has none
+	hop     string // target of the redirect in the last response; "" if the response is not a redirect
 	file    *file  // nil: no rules
 }
 

@@ -110,7 +110,7 @@ func (p *part) is(value []byte) bool {
 type search struct {
 	texts []string
 	width int         // width of the window: the length of the shortest text
-	skip  [4096]uint8 // how far the window can be moved, by pairOf its last two bytes; 0: a text may begin with it
+	skip  [4096]uint8 // number of bytes that the window can be moved, by pairOf its last two bytes; 0 if it may be at a text
 }
 
 // hints finds the hints of all rows.

@@ -15,7 +15,7 @@ import (
 // with the member, Sum is the SHA-256 of all bytes before it; in a new ledger, that of no bytes.
 type Chain struct {
 	Sum   [sha256.Size]byte
-	Lines int64 // number of all lines so far, with or without the member
+	Lines int64 // number of all lines so far, with or without the member "chain"
 }
 
 // noLines returns the chain of an empty ledger.

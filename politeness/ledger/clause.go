@@ -11,8 +11,8 @@ import (
 type Clause struct {
 	Name  string    `json:"clause"`          // one of the Clause names below
 	Until time.Time `json:"until,omitzero"`  // no request before this time
-	Delay Duration  `json:"delay,omitempty"` // the delay that caused it, if any
-	By    string    `json:"by,omitempty"`    // name of the other crawl that was waited for, if it has one: for ClauseShared and ClauseRate
+	Delay Duration  `json:"delay,omitempty"` // the delay that caused the wait, if any
+	By    string    `json:"by,omitempty"`    // with ClauseShared and ClauseRate: name of the crawl that was waited for, if it has a name
 }
 
 // Names of clauses, stable across versions.

@@ -8,7 +8,7 @@ import (
 // Recorder is a ledger in memory: a [Writer] to it passes entries on unchanged, without line numbers and without a chain.
 // Record is not called concurrently. The entry and its clauses are valid until it returns.
 type Recorder interface {
-	io.Writer // its Write is not called
+	io.Writer // Writer calls Record instead of Write
 	Record(e *Entry) error
 }
 

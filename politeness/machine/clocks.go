@@ -64,7 +64,7 @@ func prepare(f *os.File) error {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	defer func() { _ = filelock.Unlock(f) }() // the end of the process also unlocks it
+	defer func() { _ = filelock.Unlock(f) }() // the system also unlocks f when the process ends
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func prepare(f *os.File) error {
 	switch {
 	case string(head) == magic && info.Size() == pageSize*pageCount:
 		return nil
-	case info.Size() == 0 || info.Size() == pageSize*pageCount && bytes.Equal(head, make([]byte, len(magic))): // a killed process had begun to create it
+	case info.Size() == 0 || info.Size() == pageSize*pageCount && bytes.Equal(head, make([]byte, len(magic))): // left by a process killed at creation
 		if err := f.Truncate(pageSize * pageCount); err != nil {
 			return err
 		}

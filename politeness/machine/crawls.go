@@ -28,7 +28,7 @@ type crawl struct {
 	id    string // four bytes, random
 	name  string
 	file  *os.File
-	waits map[clockID]bool // clocks that it was told to wait for
+	waits map[clockID]bool // clocks for which the crawl was told to wait
 }
 
 func (c *crawl) party() sharedclock.Party { return sharedclock.Party{Gate: c.id, Crawl: c.name} }
@@ -51,8 +51,8 @@ func (m *Hosts) join(gate, name string) (*crawl, error) {
 		return c, nil
 	}
 	var id [4]byte
-	_, _ = rand.Read(id[:]) // never fails
-	id[0] |= 1              // never zero
+	_, _ = rand.Read(id[:]) // Read never fails
+	id[0] |= 1              // the ID is never zero
 	if name == "" {
 		name = fmt.Sprintf("process %d", os.Getpid())
 	}
@@ -78,7 +78,7 @@ func (m *Hosts) join(gate, name string) (*crawl, error) {
 // end ends a crawl of this process.
 func (m *Hosts) end(gate string) {
 	if c := m.crawls[gate]; c != nil {
-		_ = filelock.Close(c.file) // failing to close it loses nothing
+		_ = filelock.Close(c.file) // a failed Close loses nothing
 		delete(m.crawls, gate)
 	}
 }
@@ -103,7 +103,7 @@ func (m *Hosts) alive(now time.Time, id string, moment time.Duration) bool {
 	if now.Sub(m.seen[id]).Abs() < moment {
 		return true
 	}
-	for _, c := range m.crawls { // a crawl of this process
+	for _, c := range m.crawls { // the crawl may be in this process
 		if c.id == id {
 			return true
 		}
@@ -112,7 +112,7 @@ func (m *Hosts) alive(now time.Time, id string, moment time.Duration) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	alive := true // if this cannot be found out, for example because this process has too many files open
+	alive := true // also if the state is unknown, for example because this process has too many files open
 	if err == nil {
 		locked, err := filelock.TryLock(f, false)
 		alive = !locked || err != nil

@@ -22,7 +22,7 @@ func Dir() (string, error) {
 		return filepath.Join(dir, "amble"), nil
 	}
 	if runtime.GOOS == "windows" {
-		dir, err := os.UserCacheDir() // on Windows %LocalAppData%
+		dir, err := os.UserCacheDir() // %LocalAppData% on Windows
 		return filepath.Join(dir, "amble", "state"), err
 	}
 	u, err := user.Current()
@@ -35,7 +35,7 @@ func Dir() (string, error) {
 	return filepath.Join(u.HomeDir, ".local", "state", "amble"), nil
 }
 
-// makeDir creates the state directory if it is missing, and rejects one to which others can write.
+// makeDir creates the state directory if it is missing, and rejects a directory to which other users can write.
 func makeDir(dir string) error {
 	if dir == "" {
 		return errors.New("no state directory is named")

@@ -113,7 +113,7 @@ func replace(path string, b []byte) error {
 		err = os.Rename(temp.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(temp.Name()) // if it remains, it is ignored
+		_ = os.Remove(temp.Name()) // a remaining temporary file is ignored
 	}
 	return err
 }

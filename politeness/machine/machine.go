@@ -33,7 +33,7 @@ const (
 	attempts = 1000
 	// again is the time after which a crawl that could not lock the file tries again.
 	again = 5 * time.Millisecond
-	// compare is the interval at which the file is compared with the one at its path.
+	// compare is the interval at which the open file is compared with the file at its path.
 	compare = 5 * time.Second
 )
 
@@ -52,8 +52,8 @@ type Hosts struct {
 	seen    map[string]time.Time // times at which crawls of other processes were last seen alive, by ID
 	out     map[*politeness.Turn][]clockID
 	done    []outcome // outcomes of Done that are not written yet
-	blocked time.Time // since when others have locked the file; zero: they have not
-	matched time.Time // when the file was last compared
+	blocked time.Time // time since which others have locked the file; zero if they have not
+	matched time.Time // time at which the file was last compared
 	kept    int64     // bytes of robots.txt files written since the directory was pruned
 	err     error
 }
@@ -228,7 +228,7 @@ func (m *Hosts) leaves(t *politeness.Turn, owed politeness.Owed) {
 }
 
 // settle writes the outcomes of Done and Leave. If that is not possible yet, because another process has locked the file or too
-// many clocks rest, they are written with the next Turn that is taken or ends. Until then others see a request in flight.
+// many clocks are held, they are written with the next Turn that is taken or ends. Until then others see a request in flight.
 func (m *Hosts) settle() {
 	if len(m.done) > 0 {
 		m.fail(m.locked(func(time.Time) error { return nil })) // locked writes the outcomes
@@ -302,7 +302,7 @@ func (m *Hosts) locked(f func(now time.Time) error) error {
 	if err := m.lock(); err != nil {
 		return err
 	}
-	defer func() { _ = filelock.Unlock(m.file) }() // the end of the process also unlocks it
+	defer func() { _ = filelock.Unlock(m.file) }() // the system also unlocks the file when the process ends
 	now := time.Now()
 	if now.Sub(m.matched).Abs() > compare {
 		m.matched = now

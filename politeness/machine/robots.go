@@ -64,7 +64,7 @@ func readDropped(dir string) (at time.Time) {
 // noteDropped records that files up to a time may have been removed for lack of space.
 func noteDropped(dir string, at time.Time) {
 	if b, err := at.MarshalText(); err == nil && at.After(readDropped(dir)) {
-		_ = replace(filepath.Join(dir, droppedName), b) // without it, the joint check reports that a file was requested again
+		_ = replace(filepath.Join(dir, droppedName), b) // if this fails, the joint check reports that a file was requested again
 	}
 }
 

@@ -97,9 +97,9 @@ type Renderer struct {
 // Info describes a Renderer, for the records of a crawl.
 type Info struct {
 	Browser   string    `json:"browser"`         // path of the browser
-	Version   string    `json:"version"`         // as the browser reports it
+	Version   string    `json:"version"`         // version as the browser reports it
 	Isolation Isolation `json:"isolation"`       // method of isolation
-	Stopped   int64     `json:"escapes_stopped"` // with Flags: connections that browsers tried to make; with Namespace they cannot be counted
+	Stopped   int64     `json:"escapes_stopped"` // connections that browsers tried to make; counted only with Flags, not with Namespace
 	Browsers  int       `json:"browsers"`        // number of browsers running now
 	Pages     int       `json:"pages"`           // number of pages opened so far
 }

@@ -182,7 +182,7 @@ func (r *Renderer) start(ctx context.Context, told bool) (*browser, error) {
 	}
 	b := attach(p, told, r.cfg.MaxMemory)
 	if err := b.prepare(ctx, r.cfg.Isolation); err != nil {
-		ended := b.end() // after that, the browser's output is complete
+		ended := b.end() // from now on, the browser's output is complete
 		return nil, errors.Join(r.unusable(ctx, err, b.version, p.said.String()), ended)
 	}
 	return b, nil

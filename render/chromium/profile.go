@@ -27,7 +27,7 @@ func newProfile(temp string, as *user) (*profile, error) {
 		return nil, err
 	}
 	removeStale(temp)
-	dir, err := os.MkdirTemp(temp, "new-"+dirPrefix) // the prefix "new-" keeps others from treating it as abandoned
+	dir, err := os.MkdirTemp(temp, "new-"+dirPrefix) // with the prefix "new-", other processes do not treat the directory as abandoned
 	if err != nil {
 		return nil, fmt.Errorf("making a directory for the browser: %w", err)
 	}

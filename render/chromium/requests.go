@@ -21,9 +21,9 @@ type request struct {
 	origin    string              // origin of the page, if known
 	fate      int                 // index in result.Requests; -1: not listed
 	refused   string              // reason code if the request is refused
-	answer    *render.Answer      // nil if there is none yet
+	answer    *render.Answer      // nil before the request is answered
 	preflight bool
-	holds     bool // the script that made the request blocks until it is answered
+	holds     bool // the script that made the request blocks until the request is answered
 }
 
 // maxMade limits the requests of a page, including preflights and refused ones.
@@ -123,7 +123,7 @@ func (t *tab) decide() (missing bool) {
 			r.answer = nil
 		}
 		if r.answer != nil && (r.answer.Status < 200 || r.answer.Status > 599) {
-			r.answer, r.refused = nil, fmt.Sprintf("http_%d", r.answer.Status) // this is not a final status, so a page cannot use the answer
+			r.answer, r.refused = nil, fmt.Sprintf("http_%d", r.answer.Status) // refused, because a page can use only a final status
 		}
 		if r.fate >= 0 && r.decided() {
 			f := &t.result.Requests[r.fate]
@@ -213,7 +213,7 @@ func kind(e *fetch.EventRequestPaused) render.Kind {
 	case strings.HasPrefix(accept, "application/json"):
 		return render.KindScript
 	case e.Request.InitialPriority == network.ResourcePriorityVeryLow && e.Request.ReferrerPolicy == network.RequestReferrerPolicyNoReferrer:
-		return render.KindPrefetch // a compression dictionary, or the script of a worker, which looks the same if the page has this policy
+		return render.KindPrefetch // a compression dictionary, or the script of a worker, which looks the same for pages with this policy
 	case e.Request.InitialPriority == network.ResourcePriorityVeryLow:
 		return render.KindWorker
 	case accept == "*/*":

@@ -46,7 +46,7 @@ const (
 	stillQuiet  = 40 * time.Millisecond  // time without a request, before answers count as missing
 	firstFrame  = 250 * time.Millisecond // time without a request, before the first frame of a browser
 	promptReply = 5 * time.Millisecond   // maximum reply time of an idle page
-	heldUp      = time.Second            // time without a reply, after which a script waits for one of its requests
+	heldUp      = time.Second            // time without a reply, after which a script is considered to wait for one of its requests
 	idleTries   = 8
 )
 

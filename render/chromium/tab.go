@@ -60,7 +60,7 @@ type tab struct {
 // had a processor for half of it, or as the last of patience periods: so a busy machine does not cut pages earlier.
 const (
 	replyLimit = 30 * time.Second // limit for replies that a script cannot block
-	stuckLimit = 5 * time.Second  // limit for actions that a script may block; then the script is terminated
+	stuckLimit = 5 * time.Second  // limit for actions that a script may block; after this time, the script is terminated
 	stopLimit  = 2 * time.Second  // limit for a terminated script to end
 	patience   = 6                // maximum number of periods
 	maxStops   = 2

@@ -10,7 +10,7 @@ import (
 type turns struct {
 	mu      sync.Mutex
 	free    int
-	hosts   []string                   // waiting hosts, in the order of their turns
+	hosts   []string                   // hosts with waiting rounds, in the order in which they get a tab
 	waiting map[string][]chan struct{} // waiting rounds by host; a channel is closed when its round gets a tab
 }
 

@@ -33,7 +33,7 @@ import (
 //
 // A Fake checks that callers obey the contract of render.Task: [Fake.Faults] lists forbidden differences between rounds of a page.
 type Fake struct {
-	Parked int // maximum number of pages kept between two rounds; the one that has waited longest is dropped first
+	Parked int // maximum number of pages kept between two rounds; the page that has waited longest is dropped first
 
 	mu     sync.Mutex
 	rounds int

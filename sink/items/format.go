@@ -88,7 +88,7 @@ func endOfLine(r io.Reader, n int64) (end int64, err error) {
 func cutCSV(w io.Writer, file io.ReaderAt, size, n int64) error {
 	r := csv.NewReader(io.NewSectionReader(file, 0, size))
 	r.FieldsPerRecord, r.ReuseRecord = -1, true
-	for range 1 + n { // one more line, since the first one has the names of the columns
+	for range 1 + n { // one more line, because the first line has the names of the columns
 		if _, err := r.Read(); err != nil {
 			return fmt.Errorf("%d rows were expected: %w", n, err)
 		}

@@ -43,7 +43,7 @@ type Shards[T any] struct {
 	format    Format[T]
 	bounds    Bounds
 	files     []shard
-	open      shard         // range of rows that are not in a complete file yet; last is first-1 if there are none
+	open      shard         // range of rows that are not in a complete file yet; last is first-1 if there are no such rows
 	torn      []shard       // other open files: earlier ones can reappear after a power failure
 	f         *os.File      // file with the rows of open; may be nil
 	w         *bufio.Writer // writes to f

@@ -45,7 +45,7 @@ type uploads struct {
 	mu      sync.Mutex
 	queue   []string // names of files to store
 	offered int64    // last row of the files queued so far
-	round   int      // number of Restores; files queued before one may no longer exist
+	round   int      // number of Restores; files queued before a Restore may no longer exist
 }
 
 // UploadTo makes s copy its complete files to a store, as objects prefix/NAME-… with their SHA-256. Call it once, after OpenShards and

@@ -30,7 +30,7 @@ func RunKilled(t *testing.T, s Suite, kills int) {
 	if dir := os.Getenv(victimDir); dir != "" {
 		(&kit{T: t, suite: s, dir: dir}).live()
 	}
-	const perOutput = 8 // number of kills for one output, which is checked after each
+	const perOutput = 8 // number of kills for one output, which is checked after each kill
 	for done := 0; done < kills; {
 		h := &killedOutput{kit: &kit{T: t, suite: s, dir: t.TempDir()}, acked: []ack{{}}}
 		for range min(perOutput, kills-done) {
@@ -111,7 +111,7 @@ func (h *killedOutput) kill() {
 		h.hear(lines.Text())
 	}
 	_, _ = io.Copy(io.Discard, out)
-	_ = cmd.Wait() // an error, because it was killed
+	_ = cmd.Wait() // returns an error, because the process was killed
 	if h.Failed() {
 		h.FailNow()
 	}

@@ -76,7 +76,7 @@ func (p place) compare(q place) int {
 type Answer struct {
 	ID   string     // WARC-Record-ID, in angle brackets
 	URL  string     // WARC-Target-URI
-	Addr netip.Addr // address of the server; invalid if it is not known
+	Addr netip.Addr // address of the server; invalid if the address is not known
 	Date time.Time  // WARC-Date
 	Head []byte     // status line and header section as received, with the empty line after it
 	// Payload is the body without transfer coding, still in its content coding.

@@ -31,7 +31,7 @@ type capture struct {
 	uri     string
 	digest  string // digest of the payload
 	key     payloadKey
-	known   bool      // whether key is valid: then the payload is looked up and remembered
+	known   bool      // whether key is valid, so that the payload is looked up and remembered
 	earlier *original // earlier capture that stored this payload; may be nil
 	request string    // record IDs of request and answer; "" if there is no such record
 	answer  string

@@ -67,7 +67,7 @@ func (t *countingReader) member() (*member, error) {
 // frame reads exactly the bytes of one zstd frame (RFC 8878 section 3.1.1).
 type frame struct {
 	*countingReader
-	left  int // bytes left of the present part
+	left  int // bytes left of the header, block or checksum that is being read
 	begun bool
 	last  bool // whether no more blocks follow
 	sum   bool // whether a checksum follows
@@ -105,7 +105,7 @@ func (f *frame) next() error {
 		}
 		f.last = b[0]&1 == 1
 		size := int(b[0])>>3 | int(b[1])<<5 | int(b[2])<<13
-		if b[0]>>1&3 == 1 { // the block is one byte, which is repeated
+		if b[0]>>1&3 == 1 { // the block is one byte, to be repeated
 			size = 1
 		}
 		f.left = 3 + size

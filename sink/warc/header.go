@@ -69,7 +69,7 @@ func oneLine(s string) string {
 // newID returns a record ID with a random UUID (RFC 9562 section 5.4).
 func newID() string {
 	var u [16]byte
-	_, _ = rand.Read(u[:]) // never fails
+	_, _ = rand.Read(u[:]) // Read never fails
 	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
 	b := append(make([]byte, 0, 48), "<urn:uuid:"...)
 	start := 0

@@ -103,7 +103,7 @@ func surtQuery(query string) string {
 		switch {
 		case an != bn:
 			return strings.Compare(an, bn)
-		case aok != bok && bok: // an argument without value sorts before one with an empty value
+		case aok != bok && bok: // an argument without a value sorts before an argument with an empty value
 			return -1
 		case aok != bok:
 			return 1

@@ -50,7 +50,7 @@ func run(dir string, out io.Writer) error {
 		}
 		fmt.Fprintf(w, "%s %d\n", e.Name(), len(grams))
 		last := byte(0)
-		for _, g := range grams { // a byte before each: its level minus the previous level, in eighths of powers of two
+		for _, g := range grams { // before each gram, a byte: the gram's level minus the previous level, in eighths of powers of two
 			level := byte(max(0, min(255, math.Round(-8*math.Log2(g.p)))))
 			fmt.Fprintf(w, "%s%s\n", []byte{level - last}, g.text)
 			last = level

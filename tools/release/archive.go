@@ -50,7 +50,7 @@ func (t target) archive(dir string, files []file, at time.Time) ([]byte, error) 
 
 func tarred(dir string, files []file, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression) // its header has neither a name nor a time
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression) // the header of z has neither a name nor a time
 	if err != nil {
 		return nil, err
 	}

@@ -170,7 +170,7 @@ func (t *trials) cost(ctx context.Context) (string, error) {
 	all := t.web.pages * len(ordinary)
 	found := len(pagesOf(t.web.requests()))
 	if found == 0 {
-		b, _ := os.ReadFile(filepath.Join(x.dir, "messages")) // only for display
+		b, _ := os.ReadFile(filepath.Join(x.dir, "messages")) // read only for display
 		return "", fmt.Errorf("no page was requested by %q: %s", c.Args, b)
 	}
 	cpu := (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds() / float64(found) * 1000
@@ -193,7 +193,7 @@ func (t *trials) cost(ctx context.Context) (string, error) {
 		if hubs = len(is); hubs == t.web.hubs && served.IsZero() {
 			served = time.Now()
 		}
-		return !served.IsZero() && time.Since(served) > 3*time.Second // in that time the last links are queued
+		return !served.IsZero() && time.Since(served) > 3*time.Second // within 3 seconds, the last links are queued
 	})
 	closeOnce(t.web.stop)
 	if err != nil {

@@ -32,7 +32,7 @@ func (t *trial) domains() string { return strings.Join(t.hosts, ",") }
 type rival struct {
 	name    string
 	note    string                                                            // what limits the comparison
-	resumes bool                                                              // whether it can continue after a kill
+	resumes bool                                                              // whether the crawler can continue after a kill
 	ready   func(ctx context.Context, dir string) (version string, err error) // builds the crawler in a directory, or finds it
 	command func(t *trial) []string
 }

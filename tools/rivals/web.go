@@ -41,17 +41,17 @@ type request struct {
 
 // The hosts. Two names resolve to one address; the others have separate addresses.
 const (
-	private = "127.0.2.1" // forbids /private/; a redirect and links lead there
-	silent  = "127.0.2.2" // its robots.txt has status 503
-	busy    = "127.0.2.3" // its page asks for a pause
-	hubHost = "127.0.3.1" // its pages link to very many URLs
+	private = "127.0.2.1" // forbids /private/, to which links and a redirect lead
+	silent  = "127.0.2.2" // host whose robots.txt has status 503
+	busy    = "127.0.2.3" // host whose page asks for a pause
+	hubHost = "127.0.3.1" // host whose pages link to very many URLs
 	waits   = 3           // pause in seconds that busy asks for
 	perHub  = 1000        // number of links on a hub
 )
 
 var (
 	ordinary = []string{"127.0.1.1", "127.0.1.2", "127.0.1.3", "127.0.1.4", "127.0.1.5", "127.0.1.6", "127.0.0.1", "localhost"}
-	leaves   = []string{"127.0.3.2", "127.0.3.3", "127.0.3.4", "127.0.3.5"} // hosts of hub links; their answers are held during a trial
+	leaves   = []string{"127.0.3.2", "127.0.3.3", "127.0.3.4", "127.0.3.5"} // hosts of links on hubs; responses are held during a trial
 )
 
 // serve starts listening on all addresses, with the same port.

@@ -20,7 +20,7 @@ import (
 // safe for concurrent use. The first call for an encoding takes some milliseconds to build its table.
 func Encoder(label string) weburl.Encoder {
 	if label == "utf-8" {
-		return nil // UTF-8, the most common one
+		return nil // UTF-8 is the most common charset
 	}
 	e, err := htmlindex.Get(label)
 	if err != nil {

@@ -45,7 +45,7 @@ func (c codes) add(e encoding.Encoding, sequences iter.Seq[uint16]) {
 	}
 	text, err := e.NewDecoder().Bytes(all)
 	if err != nil {
-		return // impossible: decoders replace what they cannot decode
+		return // impossible, because decoders replace characters that they cannot decode
 	}
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		r, n := utf8.DecodeRune(line)

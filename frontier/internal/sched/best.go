@@ -10,15 +10,15 @@ import (
 type best[K comparable, Q any] struct {
 	of       func(*Host[K, Q]) int64 // returns the level of a host's first URL; higher is better
 	patience int64                   // maximum time to wait for a better host
-	due      heap                    // hosts that may be served now, the highest level first
-	soon     pq.Heap[promise[K, Q]]  // hosts that may be served soon, the highest level first
+	due      heap                    // hosts that may be served now, with the highest level first
+	soon     pq.Heap[promise[K, Q]]  // hosts that may be served soon, with the highest level first
 }
 
 // promise says that a host may be served soon. It is valid as long as its stamp equals that of the host.
 type promise[K comparable, Q any] struct {
 	host  *Host[K, Q]
 	level int64
-	until int64 // after this time, the host is not waited for
+	until int64 // time until which the schedule waits for the host
 	stamp uint32
 }
 

@@ -3,7 +3,7 @@ package sched
 // heap orders hosts, by number, by due time and then by most queued. Each node has four children, and the entries contain the keys, so
 // that each level of the heap needs one cache line, however many hosts there are.
 type heap struct {
-	entries []entry  // hosts, from index root on; earlier entries are unused, so that four siblings share a cache line
+	entries []entry  // hosts, from index root on; entries before root are unused, so that four siblings share a cache line
 	at      *[]int32 // position of each host in its heap
 }
 

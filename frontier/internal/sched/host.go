@@ -20,7 +20,7 @@ type Host[K comparable, Q any] struct {
 	busy    bool
 	rested  bool // the host was given a ready time, so it is not new
 
-	level      int64  // level of the first URL; this and the next fields are used only in a schedule by level
+	level      int64  // level of the first URL; level and the fields below are used only in a schedule by level
 	taken      int64  // time at which a URL was last held
 	takenLevel int64  // highest level of the held URLs
 	stamp      uint32 // changes when the level or the heap of the host changes

@@ -237,7 +237,7 @@ func valuesOf(r *text.Row) ([]export.Value, error) {
 // totals holds sums over the rows, for the documents.
 type totals struct {
 	Schema     string         `json:"schema"`
-	Refuse     []string       `json:"refuse"` // uses; pages of sites that disallow one of them are left out
+	Refuse     []string       `json:"refuse"` // uses, such as train-ai: pages of sites that disallow any of these uses are left out
 	Rows       int            `json:"rows"`
 	Words      int            `json:"words"`
 	Duplicates int            `json:"duplicates"`

@@ -24,7 +24,7 @@ import (
 // Names of the documents.
 const (
 	sheetName     = "DATASHEET.md"
-	totalsName    = "corpus.json" // counts of the rows, and the criteria by which they were chosen
+	totalsName    = "corpus.json" // criteria by which the rows were chosen, and counts of the rows
 	croissantName = "croissant.json"
 	crateName     = "ro-crate-metadata.json"
 	sumsName      = "SHA256SUMS" // hashes of all other files, in the format of sha256sum -c
@@ -273,7 +273,7 @@ func (c *corpus) crate(sources []source) ([]byte, error) {
 			graph = append(graph, object{"@id": id, "@type": "CreativeWork", "name": s.name + "/" + f.Name, "contentSize": fmt.Sprint(f.Bytes), "sha256": f.Sum, "dateCreated": stamp(s.created)})
 		}
 	}
-	for _, key := range []string{"license", "usageInfo"} { // a crate has no nested entities: they refer to each other by ID
+	for _, key := range []string{"license", "usageInfo"} { // entities of a crate are not nested, but refer to each other by ID
 		var refs []object
 		list, stated := root[key].([]object)
 		for i, o := range list {

@@ -96,7 +96,7 @@ func Replay(ctx context.Context, dir, temp string, jobs []*job.Reader, documents
 	all, err := sums(again)
 	for _, f := range all {
 		if !known[f.Name] {
-			v.compare(f, "") // records that the corpus lacks it
+			v.compare(f, "") // records that the corpus lacks f
 		}
 	}
 	return v, err

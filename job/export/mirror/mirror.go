@@ -79,8 +79,8 @@ type source struct {
 
 // file holds the location of a URL's file.
 type file struct {
-	at      int64 // offset of its path in the file of paths
-	source  int   // index of the newest source that has its bytes
+	at      int64 // offset of the file's path in the file of paths
+	source  int   // index of the newest source that has the file's bytes
 	moved   bool  // a newer source has a redirect instead
 	written bool
 }
@@ -252,7 +252,7 @@ func (m *mirror) take(name string) bool {
 		if isFile {
 			return false
 		}
-		if there { // its parent directories are known, too
+		if there { // dir is known, and so are its parent directories
 			break
 		}
 		dirs = append(dirs, h)

@@ -26,7 +26,7 @@ type place uint8
 const (
 	plain   place = iota // named as in the URL
 	hashed               // named with a hash in the file name
-	aside                // in a separate directory, named only by a hash
+	aside                // in a separate directory, with a hash as the name
 	nowhere              // all names are taken
 )
 

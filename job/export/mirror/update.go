@@ -50,7 +50,7 @@ type Updated struct {
 // Left is a group of URLs for which the last visit yielded no file.
 type Left struct {
 	Outcome, Reason string   // outcome and reason of the visit, as in [sink.Record]
-	Status          int      // status of the response; 0: there was none
+	Status          int      // HTTP status; 0 if there was no response
 	Kept            bool     // the copy keeps the files of an earlier crawl
 	URLs            []string // in alphabetical order
 }
@@ -111,7 +111,7 @@ func Update(ctx context.Context, dir string, jobs []*job.Reader, seeds []weburl.
 type updater struct {
 	*mirror
 	own  string
-	left map[weburl.Key]Left // groups by URL
+	left map[weburl.Key]Left // group of each URL without a current file
 	res  *Updated
 }
 
@@ -167,7 +167,7 @@ func (w *updater) claim() error {
 	}
 	all := maps.Clone(names)
 	maps.Copy(all, before)
-	if err := w.record(all); err != nil { // if the process is killed from here on, the next one recognizes its files
+	if err := w.record(all); err != nil { // if the process is killed later, the next process recognizes the files of this update
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {

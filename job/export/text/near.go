@@ -26,7 +26,7 @@ const (
 	bandRows      = 5
 	signatureSize = bands * bandRows
 	nearIndex     = 0.6
-	bucketHeads   = 4 // number of earlier texts of a bucket with which each text in it is compared
+	bucketHeads   = 4 // number of earlier texts in a bucket with which each text of the bucket is compared
 )
 
 // signature is the MinHash signature of a text. For a text without words each byte is 255.

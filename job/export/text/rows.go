@@ -38,7 +38,7 @@ type collection struct {
 	archives []*job.Pages    // archives of the jobs
 	created  []string        // creation time of each job
 	pages    *extsort.Sorter // sorted by URL, then job
-	first    []int32         // by row: the first row with the same text
+	first    []int32         // keyed by row: the first row with the same text
 
 	final, signatures *os.File // rows without repeated blocks, as JSON lines, and the signatures of their texts
 
@@ -54,7 +54,7 @@ type stored struct {
 	Row    *Row
 	Source Source
 	Sum    uint64   // hash of the text
-	Blocks []uint64 // hashes of its blocks
+	Blocks []uint64 // hashes of the text's blocks
 }
 
 // Rows returns the rows of an export, each valid until the next one. The sequence ends after an error. A job without an archive
@@ -342,7 +342,7 @@ func (c *collection) compare() (err error) {
 
 // read calls f with the final rows until it returns false.
 func (c *collection) read(f func(*Row) bool) error {
-	heads := map[int32]string{} // URLs of first rows that have duplicates
+	heads := map[int32]string{} // URLs of texts that have duplicates, keyed by the row of the first copy
 	for row, first := range c.first {
 		if int(first) != row {
 			heads[first] = ""

@@ -77,7 +77,7 @@ type Source struct {
 // Options selects and configures rows. The zero value selects every page, and leaves out both forms of the text.
 type Options struct {
 	Text, Markdown bool
-	Refuse         []string // uses, such as train-ai: pages whose site disallows one of them are left out
+	Refuse         []string // uses, such as train-ai: pages whose site disallows any of these uses are left out
 
 	// Documents reads documents other than web pages, such as PDF files. nil: they have no rows.
 	Documents Documents

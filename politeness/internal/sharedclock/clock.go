@@ -13,10 +13,10 @@ type Clock struct {
 	NotBefore time.Time     // when the next request may start
 	Delay     time.Duration // the pause that set NotBefore
 	Owner     Party         // the crawl whose pause sets NotBefore
-	Waits     bool          // Owner waits for its turn: its pause applies to itself, too
+	Waits     bool          // Owner is waiting for the clock, so its pause applies to itself, too
 
 	Holder Party         // the crawl that uses the clock now
-	Turns  int           // number of turns that Holder has taken; its Gate admits only one of them
+	Turns  int           // number of requests for which Holder has taken the clock; its Gate admits only one of them
 	Owes   time.Duration // the pause due if Holder ends without a report
 
 	Ended time.Time // end of the last request, by the wall clock
@@ -31,15 +31,15 @@ type Party struct{ Gate, Crawl string }
 // Waiter is a crawl that was told to wait for a clock.
 type Waiter struct {
 	Party
-	Delay time.Duration // the pause that it requires
-	Due   time.Time     // when it will try again
-	By    Party         // the crawl that it waits for
+	Delay time.Duration // pause that the crawl requires
+	Due   time.Time     // time at which the crawl will try again
+	By    Party         // the crawl for which this one waits
 	// Closed means that the hours in which the crawl makes requests begin at Due: nobody may use the clock before.
 	Closed bool
 }
 
 const (
-	// Recheck is the time after which a crawl tries again at a clock that is busy for an unknown time and has no
+	// Recheck is the time after which a crawl tries again to use a clock that is busy for an unknown time and has no
 	// delay.
 	Recheck = 5 * time.Millisecond
 	// Grace is the time for which a free clock is reserved for the crawl whose turn it is.
@@ -49,7 +49,7 @@ const (
 	// Remember limits the time for which a clock that nobody waits for is kept for crawls with a longer delay.
 	Remember = time.Minute
 
-	// strangers is the place of a crawl that is not in the line, once the turns of those in front have passed.
+	// strangers is the place in Line of a crawl that does not wait there, once the turns of the crawls in front have passed.
 	strangers = 2
 	// waiting limits the time after Due for which a crawl keeps its place.
 	waiting = 10 * time.Second
@@ -117,7 +117,7 @@ func (c *Clock) place(now time.Time, gate string) int {
 	return len(c.Line)
 }
 
-// expire removes crawls that did not come when they were due.
+// expire removes crawls that did not try again when they were due.
 func (c *Clock) expire(now time.Time) {
 	c.Line = slices.DeleteFunc(c.Line, func(w Waiter) bool { return w.Due.Add(waiting).Before(now) })
 }
@@ -129,7 +129,7 @@ func (c *Clock) Idle(now time.Time) bool {
 }
 
 // Wait puts a crawl into the line, if it is not in it, and returns the time at which it should try
-// again: until or, behind the second place, later by one pause for each crawl in front. It tries
+// again: until or, behind the second place, later by one pause for each crawl in front. The crawl tries
 // before its turn rather than after it. Its delay applies from now on, whoever made the last request.
 func (c *Clock) Wait(p Party, delay time.Duration, until time.Time, by Party) time.Time {
 	i := c.enter(p)

@@ -387,7 +387,7 @@ func totalRate(t *testing.T, open Open) {
 					now := time.Now()
 					l.add(seen{crawl: c, start: now})
 					c.sharing.Done(rate, politeness.Owed{Ended: now, Total: now.Add(d)})
-					time.Sleep(d) // its own rate, which its Gate keeps
+					time.Sleep(d) // the crawl's own rate, which its Gate keeps
 				}
 				c.sharing.Leave("gate-" + c.name)
 			})

@@ -47,7 +47,7 @@ func (r *Record) checkBlock() error {
 	case "revisit":
 		head, body := r.message()
 		want := "length"
-		if r.Get("WARC-Profile") == notModified { // this profile leaves out no part
+		if r.Get("WARC-Profile") == notModified { // with this profile, no part of the block is left out
 			want = ""
 		}
 		if !statusLine.Match(head) || len(body) > 0 || r.Get("WARC-Truncated") != want {

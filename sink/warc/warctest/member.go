@@ -96,7 +96,7 @@ func frameLength(data []byte, pos int) (int, error) {
 		}
 		head := binary.LittleEndian.Uint32(append([]byte{}, data[pos], data[pos+1], data[pos+2], 0))
 		size := int(head >> 3)
-		if head>>1&3 == 1 { // the block is one byte, which is repeated
+		if head>>1&3 == 1 { // the block is one byte, to be repeated
 			size = 1
 		}
 		if pos += 3 + size; head&1 == 1 {

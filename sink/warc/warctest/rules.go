@@ -81,7 +81,7 @@ func (r *Record) check() error {
 		errs = append(errs, f.check())
 	}
 	needs := must[typ]
-	if r.Get("WARC-Profile") == notModified { // this record may refer to one in another archive
+	if r.Get("WARC-Profile") == notModified { // a revisit with this profile may refer to a record in another archive
 		needs = []string{"WARC-Target-URI", "WARC-Refers-To-Target-URI"}
 	}
 	for _, name := range append([]string{"WARC-Record-ID", "WARC-Date", "WARC-Type", "Content-Length", "Content-Type", "WARC-Block-Digest"}, needs...) {

@@ -18,9 +18,9 @@ type Kind string
 const (
 	New      Kind = "new"      // not in the first crawl, which was complete
 	Changed  Kind = "changed"  // in both crawls, with different content
-	Moved    Kind = "moved"    // redirects now, or its content is now at a URL that is not in the first crawl
-	Gone     Kind = "gone"     // has the status 404 or 410 now
-	Unlinked Kind = "unlinked" // not in the second crawl, which was complete, so no link led there; may still exist
+	Moved    Kind = "moved"    // redirects now, or the content is now at a URL that is not in the first crawl
+	Gone     Kind = "gone"     // has status 404 or 410 now
+	Unlinked Kind = "unlinked" // not in the second crawl, which was complete: no link led to the page, which may still exist
 	// NotCompared is a page of one crawl that the other crawl did not request, or could not fetch.
 	NotCompared Kind = "not_compared"
 	Same        Kind = "same" // in both crawls, unchanged; only counted
@@ -35,7 +35,7 @@ type Change struct {
 	URL    string `json:"url"`
 	To     string `json:"to,omitempty"` // with Moved: the new URL
 	Was    int    `json:"was,omitempty"`
-	Now    int    `json:"now,omitempty"`    // Was and Now are statuses; 0: there was no response
+	Now    int    `json:"now,omitempty"`    // Was and Now are HTTP statuses; 0 if there was no response
 	Job    int    `json:"job,omitempty"`    // with NotCompared: the crawl without the page, 1 or 2
 	Reason string `json:"reason,omitempty"` // with NotCompared: the reason
 	Title  string `json:"title,omitempty"`  // title of the page, by the second crawl if it has the page
@@ -83,7 +83,7 @@ type comparison struct {
 	a, b   table
 	ra, rb *reach
 	moved  map[key]key    // moved pages: from keys in a to keys in b
-	came   map[key]string // keyed by the key in b: the URL in a, once it was read
+	came   map[key]string // keyed by the key in b: the URL in a, after that visit was read
 }
 
 // Compare calls emit with each page that differs between the jobs, and returns the number of pages of each kind. It reads the visits of
@@ -120,7 +120,7 @@ func each(r *job.Reader, t table, h *hasher, f func(key, *sink.Record) error) er
 		k := h.key(v.URL)
 		i, ok := t.index(k)
 		if !ok || done[i] || t[i].class != classOf(v) || t[i].content != contentOf(v) {
-			continue // not the visit in the table: a later one counts, or this one was written meanwhile
+			continue // not the visit in the table: a later visit counts, or this visit was written meanwhile
 		}
 		done[i] = true
 		if err := f(k, v); err != nil {
@@ -170,7 +170,7 @@ func (c *comparison) after(k key, v *sink.Record) error {
 		return nil // neither crawl has a page
 	case now == missing:
 		if _, ok := c.moved[k]; ok {
-			return nil // handled with the page at its new URL
+			return nil // emitted together with the page at the new URL
 		}
 		x.Change, x.Title = Gone, ""
 	case now == redirected:

@@ -155,7 +155,7 @@ type Job struct {
 	Pages int       `json:"pages"`
 	Left  int       `json:"left"` // URLs still queued when the last process ended
 	Bytes int64     `json:"bytes"`
-	Last  time.Time `json:"last"` // end of the last process; its start if it runs or was killed
+	Last  time.Time `json:"last"` // end of the last process, or its start if the process runs or was killed
 }
 
 // reportSuffix is appended to a job's directory to name the directory for the report of an unfinished job.

@@ -24,7 +24,7 @@ func Errors(err error) error {
 	for i, err := range all {
 		var key *job.KeyError
 		switch {
-		case errors.As(err, &key) && key.Key == "hosts": // this key has no flag
+		case errors.As(err, &key) && key.Key == "hosts": // the key hosts has no flag
 			all[i] = fmt.Errorf("key %w", err)
 		case key != nil && key.Key != "format": // errors about format already name the flag
 			all[i] = fmt.Errorf("--%w", &job.KeyError{Key: flagOf(key.Key), Value: key.Value, Err: key.Err})

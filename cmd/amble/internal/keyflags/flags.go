@@ -56,7 +56,7 @@ func Of(titles map[job.Group]string) kong.Plugins {
 			}
 		}
 		title, ok := titles[k.Group]
-		if !ok || k.Name == "overrides" || k.Name == "hosts" || job.ShorthandNamed(k.Name) != nil { // these have no flag, or one made elsewhere
+		if !ok || k.Name == "overrides" || k.Name == "hosts" || job.ShorthandNamed(k.Name) != nil { // these keys have no flag, or get it elsewhere
 			continue
 		}
 		add(typeOf(k), tagOf(k, title))

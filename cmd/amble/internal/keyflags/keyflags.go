@@ -178,7 +178,7 @@ func (o *Origins) jobDir(ctx *kong.Context) string {
 // LastCrawl returns the job directory and number of the last crawl for a copy, which "amble mirror" keeps in dir; 0 if there is none.
 func LastCrawl(dir string) (job string, number int) {
 	crawls := filepath.Join(dir, mirror.OwnDir, "crawls")
-	entries, _ := os.ReadDir(crawls) // no entries if it does not exist
+	entries, _ := os.ReadDir(crawls) // no entries if the directory does not exist
 	for _, e := range entries {
 		if n, err := strconv.Atoi(e.Name()); err == nil && n > number {
 			number = n

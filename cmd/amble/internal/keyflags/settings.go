@@ -89,7 +89,7 @@ func (o *Origins) rules(flags map[string]*kong.Flag) job.Setting {
 	}
 	switch {
 	case len(from) == 1 && o.Given("rules") && o.job != nil:
-		s.Origin = o.Origin("rules") // as recorded in the job
+		s.Origin = o.Origin("rules") // origin as recorded in the job
 	case len(from) > 0:
 		s.Origin = strings.Join(from, ", ")
 	}

@@ -102,7 +102,7 @@ func (v *view) due(host string, h *lately) (until time.Time, held bool) {
 // pathBuilder draws the paths of a lane. It merges requests of the same kind that would touch.
 type pathBuilder struct {
 	pages, bad, robots, owed, held strings.Builder
-	last                           float64 // end of the last request drawn, which had this kind
+	last                           float64 // end of the last request drawn, which was of this kind
 	kind                           *strings.Builder
 }
 

@@ -98,7 +98,7 @@ func (c *Cluster) wasOrdered() {
 type clusterControl struct{ operator *work.Operator }
 
 func (x clusterControl) order(what string, args ...string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience) // not the HTTP request's context: the order must not end with it
+	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience) // not the HTTP request's context, with which the order would end
 	defer cancel()
 	_, err := x.operator.Order(ctx, what, args...)
 	return err

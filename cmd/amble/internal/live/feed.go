@@ -34,7 +34,7 @@ type Feed struct {
 type batch[T any] struct{ given, taken []T }
 
 const (
-	enough   = 256  // number of visits after which Full is called: so few that they are in the processor's caches
+	enough   = 256  // number of visits after which Full is called: few enough for the processor's caches
 	many     = 1024 // number of lines after which Full is called, if there are few visits
 	maxSpare = 4096 // maximum number of items whose memory is reused
 )
@@ -79,7 +79,7 @@ func (f *Feed) Append(_ context.Context, r *sink.Record) error {
 	v := f.visits.next()
 	*v = *r
 	v.Usage = slices.Clone(r.Usage)
-	v.Hops, v.Directives, v.Data, v.Links, v.WARC, v.Outlinks, v.Exchange = nil, nil, nil, nil, nil, nil, nil // the page does not show them
+	v.Hops, v.Directives, v.Data, v.Links, v.WARC, v.Outlinks, v.Exchange = nil, nil, nil, nil, nil, nil, nil // not shown by the page
 	full := len(f.visits.given)%enough == 0
 	f.mu.Unlock()
 	f.tell(full)

@@ -68,7 +68,7 @@ type Live struct {
 	recent  *recent
 	growth  growth
 	polled  time.Time
-	broken  error // last error of the source; nil: it can be read
+	broken  error // last error of the source; nil if the source can be read
 	started time.Time
 
 	stream  stream
@@ -88,7 +88,7 @@ func New(c Config) *Live {
 	if c.Space != nil {
 		l.space = &space{read: c.Space}
 		if c.Metrics != nil {
-			_ = c.Metrics.Add(l.space) // cannot fail: no other metric has these names
+			_ = c.Metrics.Add(l.space) // cannot fail, because no other metrics have these names
 		}
 	}
 	return l

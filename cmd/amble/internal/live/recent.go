@@ -46,8 +46,8 @@ type mark struct {
 	start, end time.Time // end is zero while the request is in flight
 	robots     bool
 	failed     bool
-	owed       [2]time.Time // start and end of the required pause; it starts at the end of the previous request
-	held       bool         // whether the site extended the pause, or it follows errors
+	owed       [2]time.Time // start and end of the required pause, which starts at the end of the previous request
+	held       bool         // whether the site extended the pause, or the pause follows errors
 }
 
 // lately holds the state of a host's last request.

@@ -21,7 +21,7 @@ const maxRows = 50
 type row struct {
 	Host         string // host name, for orders
 	Name         string
-	Owner        string // node that owns the host, for a job on a cluster
+	Owner        string // cluster node that owns the host
 	Slug         string
 	State, Class string
 	Pages        string
@@ -38,7 +38,7 @@ type row struct {
 
 // siteGroup is a group of hosts. They are shown one by one, or as a single line that can be opened.
 type siteGroup struct {
-	Slug, Title string // title of the single line; "": hosts are shown one by one
+	Slug, Title string // anchor and title of the single line; "" if the hosts are shown one by one
 	Rows        []row
 }
 
@@ -141,7 +141,7 @@ func hostState(r *recent, h *digest.Host, s *plan.Site, info *politeness.HostInf
 	switch {
 	case info.GivenUp != "":
 		return "given up: " + causeText(info.GivenUp), "refused"
-	case info.OptedOut, h.Reasons[politeness.ReasonOptOut] > 0: // this holds for all URLs that are left
+	case info.OptedOut, h.Reasons[politeness.ReasonOptOut] > 0: // all URLs that are left are of an opted-out host
 		return "left out", "refused"
 	case v.state.Running && last != nil && last.flying > 0:
 		return "answering", ""

@@ -58,7 +58,7 @@ func randomLoopback() string {
 		return "127.0.0.1"
 	}
 	var b [3]byte
-	_, _ = rand.Read(b[:]) // never fails
+	_, _ = rand.Read(b[:]) // Read never fails
 	for i, c := range b {
 		b[i] = 1 + c%254 // neither a network nor a broadcast address
 	}
@@ -262,7 +262,7 @@ func control(mux *http.ServeMux, c Control, ordered func()) {
 func (l *Live) wasOrdered() {
 	select {
 	case l.ordered <- struct{}{}:
-	default: // an entry from an earlier order is still there, and a snapshot follows
+	default: // an entry of an earlier order is still in the channel, so that a snapshot follows
 	}
 }
 

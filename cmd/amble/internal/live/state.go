@@ -83,7 +83,7 @@ type view struct {
 	now    time.Time
 	facts  *digest.Facts
 	p      crawler.Progress
-	sites  []plan.Site // hosts with URLs left; those that determine the end come first
+	sites  []plan.Site // hosts with URLs left; hosts that determine the end of the crawl come first
 	known  bool        // whether sites has all hosts with URLs left
 	least  time.Duration
 	state  State

@@ -120,7 +120,7 @@ func rate(row *text.Row, words []string) hit {
 // excerpt returns the part of a text around the first occurrence of one of the words.
 func excerpt(s string, words []string) string {
 	low := strings.ToLower(s)
-	if len(low) != len(s) { // then positions in low are no positions in s
+	if len(low) != len(s) { // positions in low are not positions in s
 		s = low
 	}
 	first := len(s)

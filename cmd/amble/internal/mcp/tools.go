@@ -32,7 +32,7 @@ type tools struct {
 type started struct {
 	id   string
 	at   time.Time
-	owed bool // the last call ended without a result: the next one gets this job, whatever its age
+	owed bool // the last call ended without a result: the next call gets this job, whatever the job's age
 }
 
 // patience limits the time that a call waits for its job.

@@ -23,7 +23,7 @@ type prompt struct {
 	client *fetcher.Client // client of the offline crawl
 
 	greeted bool
-	next    weburl.URL // page that a line has named to be shown next; zero: none
+	next    weburl.URL // page that a line of input has named to be shown next; zero if there is none
 	wrong   int
 	failed  error // error of reading lines or of Out
 }

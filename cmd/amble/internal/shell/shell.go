@@ -23,8 +23,8 @@ type Shell struct {
 	Offline func(*crawler.Config) error
 
 	In   Lines
-	Out  io.Writer // for output of commands
-	Errs io.Writer // for errors about lines
+	Out  io.Writer // writer for the output of commands
+	Errs io.Writer // writer for errors about lines
 	Most int       // maximum number of results shown per command; 0: all
 	// Greet shows the first page before any line is read.
 	Greet bool
@@ -139,7 +139,7 @@ func (p *prompt) show(ctx context.Context, u weburl.URL) error {
 	c.Handler = crawler.HandlerFunc(func(ctx context.Context, v *crawler.Visit) error {
 		if v.Outcome == crawler.Fetched {
 			p.visit, p.client = v, &fetcher.Client{Gate: crawl.Gate(), Fetcher: c.Fetcher}
-			p.scope, _ = c.Scope.Custom.(*crawler.SeedScope) // config has set it
+			p.scope, _ = c.Scope.Custom.(*crawler.SeedScope) // the function config has set Custom
 			if p.Greet && !p.greeted {
 				p.greeted, _ = true, p.page(ctx, "")
 				p.print("help lists what can be tried here; nothing is requested")

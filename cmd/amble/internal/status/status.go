@@ -21,8 +21,8 @@ const maxHosts = 100_000
 
 // States of a job.
 const (
-	Running = "running" // a process works on it
-	Killed  = "killed"  // the last process did not record its end
+	Running = "running" // a process works on the job
+	Killed  = "killed"  // the last process was killed before recording its end
 	Stopped = "stopped" // the last process ended, and URLs are left
 	Done    = "done"
 )
@@ -215,7 +215,7 @@ func (h *Host) judge(now time.Time, info *politeness.HostInfo, seen hostLines, h
 		h.Waits, h.Until = ledger.ClauseQuiet, opens
 	case info.NotBefore.After(now):
 		h.Waits, h.Until = info.Waits, info.NotBefore
-	case queued.After(now): // only the queue knows of this wait
+	case queued.After(now): // only the queue knows that the host has to wait
 		h.Waits, h.Until = Turn, queued
 		switch {
 		case h.Retry == h.Left:

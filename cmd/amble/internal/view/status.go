@@ -94,8 +94,8 @@ type status struct {
 
 	outlook *plan.Outlook // nil: the time left is estimated only from pages per second
 	looked  time.Time
-	least   time.Duration // minimum time left, as of looked; negative: unknown
-	first   plan.Left     // host that is due first, as of looked
+	least   time.Duration // minimum time left at the time looked; negative: unknown
+	first   plan.Left     // host that was due first at the time looked
 }
 
 type sample struct {
@@ -114,12 +114,12 @@ type snapshot struct {
 	queued          int
 	refused, failed int
 	troubled        int // responses 429 and 5xx, including those of URLs that are retried
-	deferred        int // postponed URLs; they are not errors
+	deferred        int // number of postponed URLs, which are not errors
 	age             time.Duration
-	next            time.Duration // time until the next host is due; 0 if one is due, or if unknown
+	next            time.Duration // time until the next host is due; 0 if a host is due, or if unknown
 	host            string        // host that is due next
-	waits           string        // name of the clause that holds that host back
-	cause           string        // error of that host; "" if there is none
+	waits           string        // name of the clause that delays the host
+	cause           string        // error of the host; "" if there is none
 	eta             time.Duration // estimated time left, without new links; negative: unknown
 }
 
