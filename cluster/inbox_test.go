@@ -87,7 +87,7 @@ func TestInboxesAreReadWhenSomethingArrives(t *testing.T) {
 // few shards, the interval is one second.
 func TestBusyShardsReadTheirInboxRarely(t *testing.T) {
 	for shards, tc := range map[int]struct {
-		late  int64 // unread messages, if one message arrives each second
+		late  int64 // maximum unread messages, if one arrives each second
 		reads int64 // number of reads in a minute
 	}{64: {late: 5, reads: 13}, 8: {late: 1, reads: 61}} {
 		t.Run(fmt.Sprint(shards), func(t *testing.T) {

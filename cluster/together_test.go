@@ -382,7 +382,7 @@ func TestCrawlThatWaitsIsServedFirst(t *testing.T) {
 }
 
 // TestDelayOfAHostHoldsAfterAnotherPartOfItsJob: one process of a job requests a host of another process, as for a redirected robots.txt.
-// Only the host's own process knows the host's longer delay, and keeps it. At an address, the delay of the requested host counts.
+// Only that other process knows, and enforces, the host's longer delay. At an address, the delay of the requested host counts.
 func TestDelayOfAHostHoldsAfterAnotherPartOfItsJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mem.New()

@@ -152,8 +152,8 @@ type Config struct {
 	Priority func(v *Visit, l *Link) int8
 	// Score returns the score of a link that is about to be queued. Among the URLs of one priority the one with the highest score comes
 	// first, then the one found first. Any number is allowed; about five digits count, and NaN is 0, like the score of seeds. It is
-	// called like Priority, which it excludes; Visit.Score is the score of the page. With Score, the next URL of a host is chosen when
-	// the links of the last page are durable. Order must not be by hash.
+	// called when Priority would be; set only one of them. Visit.Score is the score of the page. With Score, the next URL of a host is
+	// chosen only once the links of the last page are durable. Order must not be by hash.
 	Score func(v *Visit, l *Link) float64
 	// BestFirst chooses, among the hosts that may be requested now, the host whose first URL has the highest priority and score, not the
 	// host that has waited longest. The other hosts wait, perhaps for ever. With a limit of Pages, the crawl also waits for a host that

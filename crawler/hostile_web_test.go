@@ -36,8 +36,8 @@ type web struct {
 	group, does string
 	set         func(s *crawltest.Site, c *crawler.Config)
 	at          string
-	see         func(v *crawler.Visit) string  // more about the visit
-	tell        func(r *crawler.Report) string // more about the crawl
+	see         func(v *crawler.Visit) string  // describes the visit
+	tell        func(r *crawler.Report) string // describes the crawl
 }
 
 // body answers every request for "/" on a site with a body and header fields.

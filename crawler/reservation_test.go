@@ -33,8 +33,8 @@ func (b *booked) Settle(ctx context.Context, c frontier.Claim, s frontier.Settle
 	return b.Memory.Settle(ctx, c, s)
 }
 
-// booking is a Sink that records how visits are counted, and may fail at one visit. In tooMany, the handler records of each
-// URL whether its body last exceeded the limit for duplicates.
+// booking is a Sink that records how visits are counted, and may fail at one visit. In tooMany is whether
+// the handler, when last called for a URL, found its body beyond the limit for duplicates.
 type booking struct {
 	sink.Sink
 	visits, last int

@@ -246,7 +246,7 @@ func window(from, to time.Duration) politeness.Window {
 	return politeness.Window{From: from % day, To: to % day}
 }
 
-// setLimits chooses the limits that give up hosts.
+// setLimits sets when hosts are given up.
 func (s *sim) setLimits(p *politeness.Config) {
 	p.MaxFailures, p.MaxSilence = politeness.Unlimited, politeness.Forever // every working page is expected to be fetched
 	if s.Month {

@@ -29,7 +29,7 @@ type Jar struct {
 	sites  map[string]*list.Element // elements hold *cookieSite
 	recent *list.List
 
-	loaded  map[string][]cookie // keyed by domain: cookies from a file, with the changes by responses
+	loaded  map[string][]cookie // keyed by domain: cookies from a file, as changed by responses
 	hosts   map[string]bool     // host:port to which loaded cookies may be sent, in addition to default ports
 	source  string              // SHA-256 of the file that was loaded last, in hexadecimal
 	changes uint64

@@ -59,7 +59,7 @@ func (r *rig) resolve(url string) string {
 func TestLookupsWaitForDescriptors(t *testing.T) {
 	var freed time.Time
 	z := &zone{answer: func(host string) ([]netip.Addr, error) {
-		if time.Now().Before(freed) { // the error of the resolvers in package net
+		if time.Now().Before(freed) { // no descriptor is free: the error is that of package net's resolvers
 			return nil, &net.DNSError{Err: "dial udp 127.0.0.1:53: socket: too many open files", Name: host, Server: "127.0.0.1:53"}
 		}
 		return addrs("1.1.1.1"), nil

@@ -58,7 +58,7 @@ func (g *gzipMembers) member(ahead bool) error {
 	return err
 }
 
-// over removes the bytes that were read from whole from the buffer of in. It returns false if whole was not in use.
+// over discards from g.in the bytes that were read through g.whole. It returns false if g.whole was not in use.
 func (g *gzipMembers) over() bool {
 	if g.peeked == 0 {
 		return false

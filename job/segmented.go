@@ -212,7 +212,7 @@ func (s *segmentReader) ReadAt(b []byte, at int64) (n int, err error) {
 		}
 		m, err := s.f.(io.ReaderAt).ReadAt(b[n:n+int(min(int64(len(b)-n), p.end-at))], at-begin)
 		n, at = n+m, at+int64(m)
-		if err != nil && (at < p.end || !errors.Is(err, io.EOF)) { // at EOF the file was cut back meanwhile
+		if err != nil && (at < p.end || !errors.Is(err, io.EOF)) { // EOF before p.end: the file was truncated
 			return n, err
 		}
 	}

@@ -85,7 +85,7 @@ type lists struct {
 	notes   []string       // sentences for the operator
 }
 
-// keptText is a copy and its content.
+// keptText is a KeptFile and its content.
 type keptText struct {
 	KeptFile
 	text []byte

@@ -106,7 +106,7 @@ func TestWebhookGetsEachStateInOrder(t *testing.T) {
 	})
 }
 
-// The event that a job is told to pause is stored at once: the process may be killed before the requests in flight have ended.
+// The event of an order to pause a job is stored at once: the process may be killed before the requests in flight have ended.
 func TestWebhookEventIsDurableFromThePauseOn(t *testing.T) {
 	s := newSite(t, 2)
 	s.hold = make(chan struct{})

@@ -50,7 +50,7 @@ func BenchmarkPage(b *testing.B) {
 			perHost := float64(heap()-before) / float64(n)
 			b.ReportAllocs()
 			i := 0
-			var free time.Time // the end of the last request is rounded up to whole microseconds
+			var free time.Time // when the host is free; Report rounds the end of a request up to a microsecond
 			for b.Loop() {
 				u := urls[i%n]
 				i++

@@ -41,8 +41,8 @@ func (g *Gate) atBegin(now time.Time, p *permit) (v *override, overtaken bool) {
 }
 
 // Report tells the Gate the outcome of a Permit's request, or that it was not used, and frees the host. It returns the time
-// from which the host of the URL that needed the Permit may be requested again. Only the first Report of a Permit counts; a
-// later Report, or a Report to another Gate, changes nothing.
+// from which the URL that needed the Permit may be requested: for a robots.txt, the page. Only the first Report of a Permit
+// counts; a later Report, or a Report to another Gate, changes nothing.
 func (g *Gate) Report(p Permit, r Reply) time.Time {
 	clock := time.Now()
 	now := ledger.Ceil(clock)

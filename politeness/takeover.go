@@ -12,9 +12,9 @@ import (
 // replaces [Gate.Replay]: call it once, before the first Admit. The other Gate must not send anything any more.
 //
 // The requests of that Gate after the snapshot are unknown, so every host and address in the snapshot may just have been requested. Each
-// rests from now on as after another failure: for its full pause, or for a back-off twice as long as before. Nothing is admitted before the
-// operator's delay has passed. Pauses that end later, such as for a Retry-After, are longer by slack, the maximum difference between the
-// clocks of two machines. The error wraps [ErrReplay] if the Gate was used before.
+// now waits as after one more failure: for its full pause, or for a back-off twice as long as before. Nothing is admitted before the
+// operator's delay has passed. Pauses of the snapshot that end after that, such as for a Retry-After, end later by slack, the maximum
+// difference between the clocks of two machines. The error wraps [ErrReplay] if the Gate was used before.
 func (g *Gate) TakeOver(slack time.Duration) error {
 	g.recording.Lock()
 	defer g.recording.Unlock()

@@ -144,7 +144,7 @@ func TestJobsOnJetStreamTakeTurns(t *testing.T) {
 	}
 }
 
-// observed is an engine that counts late calls about host clocks.
+// observed is an engine that counts the calls about host clocks that are answered late.
 type observed struct {
 	*Engine
 	clocks cluster.ClockStore

@@ -231,7 +231,7 @@ func (a *app) run(args []string) (code int) {
 	return a.complain(ctx.Run(), keyflags.CommandName(ctx.Selected()))
 }
 
-// unknownEnv returns a warning for each AMBLE_ variable that is not a setting of any command. model may have just the given command.
+// unknownEnv returns a warning for each AMBLE_ variable that is not a setting of any command. model may cover only one command.
 func (a *app) unknownEnv(model *kong.Application) []string {
 	environ := a.environ()
 	wrong := keyflags.UnknownEnv(model, environ)

@@ -52,7 +52,7 @@ func (s *script) Add(_ context.Context, rs ...frontier.Request) (int, error) {
 	return s.add(rs), nil
 }
 
-// add queues URLs like the job's queue.
+// add queues URLs as the job's queue did.
 func (s *script) add(rs []frontier.Request) (added int) {
 	for _, r := range rs {
 		k := s.key(r.URL)

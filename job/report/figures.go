@@ -20,7 +20,7 @@ const (
 // keyEntry is an entry of a legend.
 type keyEntry struct{ Class, Name string }
 
-// bars is a table with a horizontal bar of parts in each row.
+// bars is a table with a stacked bar in each row.
 type bars struct {
 	Caption string
 	Rows    []barRow
@@ -67,7 +67,7 @@ func drawBar(classes []string, sizes []float64, all float64) (parts []barPart) {
 	return parts
 }
 
-// decimal writes a coordinate with one digit.
+// decimal formats v with at most one decimal.
 func decimal(v float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
 }

@@ -118,7 +118,7 @@ type pageData struct {
 	Unfinished          string // note about the data that the page of an unfinished crawl covers
 	Verdict             verdict
 	Results             []result
-	Other               string // outcomes without a list
+	Other               string // counts of the other outcomes
 	Gaps                []string
 	Sites               siteTable
 	SortKeys            []string

@@ -149,7 +149,7 @@ func usageText(usage map[string]int) string {
 // cost returns the crawl's cost for the sites.
 func (s *source) cost() string {
 	t, connections := &s.facts.Total, ""
-	if s.open == "" { // unknown before the end
+	if s.open == "" { // while the crawl runs, the number is unknown
 		connections = plural(s.report.Connections, "connection") + ", "
 	}
 	return fmt.Sprintf("%s, %s, %s%s of their servers' time; at most one request at a time at each",

@@ -105,7 +105,7 @@ func stamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
-// and joins items to an enumeration.
+// and returns items as "a, b and c".
 func and(items ...string) string {
 	switch n := len(items); n {
 	case 0:

@@ -56,7 +56,7 @@ type view struct {
 	Title    string
 	Root     string // path of the session, with a slash at the end; "" without a session
 	Name     string // name of the token
-	Write    bool   // the token may give orders
+	Write    bool   // the token has the scope write
 	Error    string
 	Refresh  bool   // the page updates itself
 	Events   string // URL of the stream of changes; "": none

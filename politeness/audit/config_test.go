@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestHostDelaySince: if the operator lengthened a delay during the crawl, it applies after requests that began later. The newest entry
+// TestHostDelaySince: a delay that the operator lengthened during the crawl applies only after requests begun since then. The newest entry
 // takes precedence.
 func TestHostDelaySince(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

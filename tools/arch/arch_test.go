@@ -202,8 +202,8 @@ func TestThirdParty(t *testing.T) {
 	}
 }
 
-// privilege represents an operation that only some packages may perform. It is recognized by names: those that the package with the given
-// path exports, or, for the path "", those of methods of any type.
+// privilege represents an operation that only some packages may perform. names maps the path of a package
+// to the names that it exports for the operation, and "" to names of methods of any type.
 type privilege struct {
 	what    string
 	holders []string

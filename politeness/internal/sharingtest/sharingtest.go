@@ -97,7 +97,7 @@ func (l *log) judge(t *testing.T) {
 	for i, s := range l.all {
 		for _, before := range l.all[:i] {
 			if before.host != s.host && before.addr != s.addr || before.crawl == s.crawl {
-				continue // a crawl keeps its own pauses itself
+				continue // only pauses between crawls are shared
 			}
 			if gap := s.start.Sub(before.end); gap < max(s.crawl.delay, before.crawl.delay, before.rest) {
 				t.Fatalf("%s of %s comes %v after %s of %s, which asked for %v", s.crawl.name, s.host, gap, before.crawl.name, before.host, before.rest)

@@ -166,7 +166,7 @@ func (p *prompt) links(_ context.Context, text string) error {
 	return nil
 }
 
-// address returns the URL of a link, or an invalid reference, without a password.
+// address returns the URL of a link or, if that is invalid, the reference without a password.
 func address(l *crawler.Link) string {
 	if l.URL.IsZero() {
 		return weburl.Redact(l.Ref)
