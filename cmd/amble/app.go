@@ -34,9 +34,9 @@ type app struct {
 	all     bool                   // whether --help lists all flags
 	copies  []storedCopy           // local copies of jobs in stores
 
-	meant    string // a hint with the kept job that may be meant by a name that no job has
-	restored string // URL of the store whose job is resumed
-	ended    error  // set if the job in the store has nothing left to do
+	notKept  []string // arguments for jobs that are not names of kept jobs
+	restored string   // URL of the store whose job is resumed
+	ended    error    // set if the job in the store has nothing left to do
 }
 
 // commands is the command line. Kong reads flags, defaults and help texts from its tags.
@@ -340,7 +340,7 @@ func (a *app) complain(err error, command string) int {
 	}
 	text := err.Error()
 	if errors.Is(err, job.ErrNoJob) {
-		text += a.meant
+		text += a.meant()
 	}
 	for line := range strings.Lines(text + remedy(err)) {
 		a.note("amble: " + cli.Printable(strings.TrimRight(line, "\n")))

@@ -238,5 +238,5 @@ func (c *explainCmd) forOwner(a *app) error {
 }
 
 func notJob(a *app, dir string) error {
-	return cli.Usage("%s is not a job directory that \"amble crawl -o\" made%s", dir, a.meant)
+	return cli.Usage("%s is not a job directory that \"amble crawl -o\" made%s", dir, a.meant())
 }

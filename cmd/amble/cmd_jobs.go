@@ -147,7 +147,7 @@ func (c *jobsCmd) remove(a *app, jobs []kept.Job) error {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(jobs, func(j kept.Job) bool { return name == j.Name || name == j.Dir }) {
-			return cli.Usage("no job is kept as %s%s: amble jobs lists those that are", name, kept.DidYouMean(name))
+			return cli.Usage("no job is kept as %s%s: amble jobs lists those that are", name, kept.DidYouMean(c.State, name))
 		}
 	}
 	ctx, stop := a.untilSignal(context.Background())
@@ -204,13 +204,23 @@ func (m jobMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// kept returns the directory of a kept job. It returns any other name unchanged, and records in a.meant which job may be meant, for errors.
+// kept returns the directory of a kept job. It returns any other name unchanged, and records it for [app.meant].
 func (a *app) kept(name string) string {
 	path := kept.Path(name)
-	if path == name && !job.Holds(name) {
-		a.meant = kept.DidYouMean(name)
+	if path == name {
+		a.notKept = append(a.notKept, name)
 	}
 	return path
+}
+
+// meant returns a hint with the kept job that may be meant by the first argument that names no job, or "".
+func (a *app) meant() string {
+	for _, name := range a.notKept {
+		if !job.Holds(name) {
+			return kept.DidYouMean("", name)
+		}
+	}
+	return ""
 }
 
 // path returns the directory of a job. For a job in a store, it makes a temporary directory that exists until the command ends.

@@ -117,18 +117,15 @@ func Path(name string) string {
 	return name
 }
 
-// DidYouMean returns a hint with the kept job whose name resembles the given one, "" if none does.
-func DidYouMean(name string) string {
-	folder, err := Folder("")
+// DidYouMean returns a hint with the job that is kept in a state directory and whose name resembles the given one, "" if none does.
+func DidYouMean(state, name string) string {
+	folder, err := Folder(state)
 	if err != nil {
 		return ""
 	}
-	entries, _ := os.ReadDir(folder) // a hint needs no error
-	var names []string
-	for _, e := range slices.Backward(entries) { // of two jobs of a host with equally similar names, the later one is better
-		names = append(names, e.Name())
-	}
-	return cli.DidYouMean(name, names)
+	all, _ := names(folder) // without names, there is no hint
+	slices.Reverse(all)     // of two equally similar names of a host, the later job
+	return cli.DidYouMean(name, all)
 }
 
 func isDir(path string) bool {
@@ -166,17 +163,29 @@ func List(state string) (jobs []Job, folder string, err error) {
 	if folder, err = Folder(state); err != nil {
 		return nil, "", err
 	}
-	entries, err := os.ReadDir(folder)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	all, err := names(folder)
+	if err != nil {
 		return nil, folder, err
 	}
-	for _, e := range entries {
-		if e.IsDir() && !strings.HasSuffix(e.Name(), reportSuffix) {
-			jobs = append(jobs, read(filepath.Join(folder, e.Name())))
-		}
+	for _, name := range all {
+		jobs = append(jobs, read(filepath.Join(folder, name)))
 	}
 	slices.SortFunc(jobs, func(a, b Job) int { return cmp.Or(a.Last.Compare(b.Last), strings.Compare(a.Name, b.Name)) })
 	return jobs, folder, nil
+}
+
+// names returns the names of the kept jobs, sorted.
+func names(folder string) (all []string, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasSuffix(e.Name(), reportSuffix) {
+			all = append(all, e.Name())
+		}
+	}
+	return all, nil
 }
 
 // read returns a description of the job in a directory, without what cannot be read.

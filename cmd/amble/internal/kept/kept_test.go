@@ -68,3 +68,25 @@ func TestNamesDoNotLeaveTheDirectoryOfKeptJobs(t *testing.T) {
 		}
 	}
 }
+
+func TestReportsAreNoJobs(t *testing.T) {
+	state := t.TempDir()
+	folder, err := Folder(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"site-1", "site-2", "site-2-report"} {
+		if err := os.MkdirAll(filepath.Join(folder, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"site": " (did you mean site-2?)", "site-1x": " (did you mean site-1?)", "site-2-repor": "", "other": ""} {
+		if got := DidYouMean(state, name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	jobs, _, err := List(state)
+	if err != nil || len(jobs) != 2 {
+		t.Errorf("%+v, %v", jobs, err)
+	}
+}
