@@ -77,8 +77,23 @@ type Info struct {
 	Dir string `json:"-"`
 }
 
+// SeedError is the error for a seed that is not a URL which can be requested.
+type SeedError struct {
+	Index int    // in Request.Seeds
+	Seed  string // without passwords
+	Err   error  // of [weburl.Parse]
+}
+
+// Error names the seed and says what is wanted.
+func (e *SeedError) Error() string {
+	return fmt.Sprintf("jobs: seed %q: want a whole URL without password, such as https://site.to.crawl/", e.Seed)
+}
+
+// Unwrap returns Err.
+func (e *SeedError) Unwrap() error { return e.Err }
+
 // Start queues a job and returns it. If an equal request with the same key has already started a job, it returns that job. The job is
-// durable when Start returns. The error wraps ErrKey, ErrFull or ErrClosed, a [*job.KeyError] for a setting, or describes an invalid seed.
+// durable when Start returns. The error wraps ErrKey, ErrFull or ErrClosed, a [*job.KeyError] for a setting, or is a [*SeedError].
 func (m *Manager) Start(q Request) (Info, error) {
 	if _, err := m.configure(&q); err != nil {
 		return Info{}, err
@@ -154,9 +169,9 @@ func (m *Manager) configure(q *Request) (job.Config, error) {
 	if len(q.Seeds) == 0 {
 		return none, errors.New("jobs: a request without seeds: give at least one URL")
 	}
-	for _, s := range q.Seeds {
+	for i, s := range q.Seeds {
 		if _, err := weburl.Parse(s); err != nil {
-			return none, fmt.Errorf("jobs: seed %q: %w", job.WithoutSecrets(s), err)
+			return none, &SeedError{Index: i, Seed: job.WithoutSecrets(s), Err: err}
 		}
 	}
 	program, known := m.config.Programs[q.Program]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
@@ -31,8 +32,10 @@ func (p *problemError) Error() string { return strings.TrimSuffix(p.Title+": "+p
 func problemOf(err error) *problemError {
 	var p *problemError
 	var key *job.KeyError
+	var seed *jobs.SeedError
 	var large *http.MaxBytesError
 	var of *job.Error
+	detail := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "server: "), "jobs: ") // the names of Go packages mean nothing to a client
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {
 	case errors.As(err, &p):
@@ -40,19 +43,20 @@ func problemOf(err error) *problemError {
 	case errors.As(err, &large):
 		return &problemError{Status: http.StatusRequestEntityTooLarge, Title: "the body is too large", Detail: "up to 1 MiB is taken"}
 	case errors.As(err, &key):
-		return &problemError{Status: http.StatusBadRequest, Title: "a setting is not taken", Detail: err.Error(), Pointer: "/settings/" + key.Key}
+		return &problemError{Status: http.StatusBadRequest, Title: "a setting is not taken", Detail: detail, Pointer: "/settings/" + key.Key}
+	case errors.As(err, &seed):
+		return &problemError{Status: http.StatusBadRequest, Title: "a seed is not taken", Detail: detail, Pointer: fmt.Sprintf("/seeds/%d", seed.Index)}
 	case is(jobs.ErrNoJob):
 		return &problemError{Status: http.StatusNotFound, Title: "no such job", Detail: "GET /v1/jobs lists all jobs"}
 	case is(jobs.ErrKey), is(jobs.ErrState):
-		return &problemError{Status: http.StatusConflict, Title: "not possible now", Detail: err.Error()}
+		return &problemError{Status: http.StatusConflict, Title: "not possible now", Detail: detail}
 	case is(jobs.ErrFull):
-		return &problemError{Status: http.StatusTooManyRequests, Title: "the queue is full", Detail: err.Error(), retry: time.Minute}
+		return &problemError{Status: http.StatusTooManyRequests, Title: "the queue is full", Detail: detail, retry: time.Minute}
 	case is(jobs.ErrClosed), is(context.Canceled):
 		return &problemError{Status: http.StatusServiceUnavailable, Title: "the server is stopping", Detail: "try again when it has started", retry: 10 * time.Second}
 	case errors.As(err, &of) && of.Kind == job.Storage, errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.LinkError)):
 		return &problemError{Status: http.StatusInternalServerError, Title: "the server cannot store or read the job", Detail: "the operator has to look after its disk"}
 	}
-	detail := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "server: "), "jobs: ") // the names of Go packages mean nothing to a client
 	return &problemError{Status: http.StatusBadRequest, Title: "the request is not taken", Detail: detail}
 }
 

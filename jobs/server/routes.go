@@ -14,10 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/jobs"
 	"github.com/amble-crawler/amble/politeness"
-	"github.com/amble-crawler/amble/weburl"
 )
 
 // route is a kind of request. Both its handler and its description are made from it.
@@ -191,12 +189,6 @@ func asLarge(err error) error {
 func (s *Server) request(q *startRequest, c *client) (jobs.Request, error) {
 	if len(q.Seeds) == 0 {
 		return jobs.Request{}, &problemError{Status: http.StatusBadRequest, Title: "no seeds", Detail: "give at least one URL to begin with", Pointer: "/seeds"}
-	}
-	for i, seed := range q.Seeds {
-		if _, err := weburl.Parse(seed); err != nil {
-			detail := fmt.Sprintf("seed %q: want a whole URL without password, such as https://site.to.crawl/", job.WithoutSecrets(seed))
-			return jobs.Request{}, &problemError{Status: http.StatusBadRequest, Title: "a seed is not taken", Detail: detail, Pointer: fmt.Sprintf("/seeds/%d", i)}
-		}
 	}
 	if err := checkSettings(q.Settings); err != nil {
 		return jobs.Request{}, err

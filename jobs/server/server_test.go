@@ -186,7 +186,7 @@ func TestJobFromStartToRemoval(t *testing.T) {
 	if again := s.start(q); again.ID != info.ID || info.Owner != "ann" {
 		t.Errorf("the same request again: %+v, %+v", info, again)
 	}
-	s.refused(http.StatusConflict, "POST", "/v1/jobs", body(site, `"key":"shop 7"`, `"priority":1`), info.ID)
+	s.refused(http.StatusConflict, "POST", "/v1/jobs", body(site, `"key":"shop 7"`, `"priority":1`), info.ID, `"detail":"another request has this key`)
 	all := s.lines(info.ID, 0)
 	if len(all) != 4 || !strings.Contains(all[3], site+"/3") {
 		t.Fatalf("results: %q", all)
@@ -436,6 +436,7 @@ func TestSeedsOfPrivateNetworksAreRefused(t *testing.T) {
 		s.refused(http.StatusBadRequest, "POST", "/v1/jobs", fmt.Sprintf(`{"seeds":[%q]}`, seed), "not a public address")
 	}
 	s.refused(http.StatusBadRequest, "POST", "/v1/jobs", `{"seeds":["https://site.test/","site.test"]}`, `"pointer":"/seeds/1"`, "want a whole URL", `"detail":"seed `)
+	s.refused(http.StatusBadRequest, "POST", "/v1/schedules", `{"name":"x","cron":"@daily","request":{"seeds":["site.test"]}}`, `"pointer":"/seeds/0"`, `"detail":"seed `)
 	var asked sync.Map
 	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked.Store(r.URL.Path, true) }))
 	defer site.Close()
