@@ -66,7 +66,7 @@ type ShardStatus struct {
 	Lag      int64 // growth of the journal since the last snapshot, in bytes, which a new owner would have to read
 }
 
-// Counts are totals of a shard's crawls, by all of its owners, for [Shard.Count].
+// Counts are the totals of a shard, including the crawls of its earlier owners. A node reports them with [Shard.Count].
 type Counts struct {
 	Pages    int64
 	Requests int64

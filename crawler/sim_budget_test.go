@@ -70,7 +70,7 @@ func (s *sim) budget(h crawltest.RandomHost, e *crawler.HostSettings, run span, 
 		switch {
 		case r.Start.Before(run.from) || !r.Start.Before(run.to): // a Run ends later than its requests begin
 			continue
-		case first.IsZero() && !forOther: // the time of a host begins with the first request for a URL of its own
+		case first.IsZero() && !forOther: // requests for other hosts do not start the time budget
 			first = r.Start
 		}
 		if late := r.Start.Sub(first) - e.Time - s.ttl(); e.Time > 0 && late > 0 && !forOther {

@@ -227,7 +227,7 @@ func TestPausedJobsStayPausedAndOthersGoOn(t *testing.T) {
 		t.Errorf("%s, %v", b, err)
 	}
 	close(s.hold)
-	wait(t, m, other.ID, Done) // the other job runs in the place of the paused one
+	wait(t, m, other.ID, Done) // it starts when the paused job frees its slot
 	if info, err := m.Info(paused.ID); err != nil || info.State != Paused {
 		t.Fatalf("%+v, %v", info, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// A resource for rendering a page waits for the rules and pause of its own host. The ledger names the page.
+// A resource is requested only after robots.txt of its own host, and after that host's pause. The ledger names the page that needs it.
 func TestResource(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer

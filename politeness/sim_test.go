@@ -69,7 +69,7 @@ type history struct {
 	config politeness.Config // as configured
 	law    politeness.Config // effective values
 	caller *caller
-	care   int // factor by which careless acts are rarer than usual
+	care   int // careless acts have 1/care of their usual probability
 	optOut map[string]bool
 	lost   map[*robotsFile]bool // bodies that were lost
 	plans  []plan

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// unsteady is the backward clock step that is tolerated. It is also the maximum by which the time
-// now in one goroutine may be before that in another.
+// unsteady is the longest backward step of the wall clock that is ignored. Times that
+// different goroutines have read may also be out of order by up to this much.
 const unsteady = time.Second
 
 // Skew returns how far this machine's clock is behind the latest time in the Gate's snapshot and ledger, and the longest pause that is

@@ -127,7 +127,7 @@ func (c *capped) Write(p []byte) (int, error) {
 }
 
 // Serve reads one document from in and writes the result to out, for an [Isolated] in another process. It limits the memory and the
-// processor time of its own process, which must end afterwards.
+// processor time of the calling process for good, so call it in a process that does nothing else and ends afterwards.
 func Serve(in io.Reader, out io.Writer) error {
 	var q request
 	data, err := io.ReadAll(in)

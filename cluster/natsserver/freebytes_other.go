@@ -2,5 +2,5 @@
 
 package natsserver
 
-// freeBytes returns no size: reading the free space is not implemented on this system.
+// freeBytes returns false: the free space is known only on Linux, macOS and FreeBSD.
 func freeBytes(string) (bytes int64, known bool) { return 0, false }

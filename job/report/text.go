@@ -174,7 +174,7 @@ func wallsText(walls map[string]int) string {
 	return cmp.Or(and(texts...), "none")
 }
 
-// linkText describes in words what became of links.
+// linkText returns words for a link's fate.
 func linkText(fate string) string {
 	switch crawler.Fate(fate) {
 	case crawler.FateFollow:

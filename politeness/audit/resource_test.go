@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A resource is checked by the rules of its own origin, like a page. It also needs a page that was requested before.
+// Like a page, a resource must be allowed by the robots.txt of its origin. In addition, its page must have been requested before.
 func TestResources(t *testing.T) {
 	script := func(at float64, path, page string) req {
 		return req{url: "http://a.test" + path, at: at, end: at + 0.1, status: 200, purpose: "resource", forURL: page}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Another user can put a FIFO in the place of a browser directory's lock: nothing waits for the FIFO.
+// Another user can replace the lock file of a browser's directory with a FIFO. Opening a FIFO would block for ever.
 func TestStaleProfileWithFIFOIsSkipped(t *testing.T) {
 	temp := t.TempDir()
 	dir := filepath.Join(temp, dirPrefix+"1")

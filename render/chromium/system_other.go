@@ -24,8 +24,8 @@ func smallShm() bool { return false }
 
 func memory(int) (total int64, largest int, size int64) { return 0, 0, 0 }
 
-// renderers returns nothing: it is not implemented on this system.
+// renderers returns nil. Only Linux tells which processes render pages.
 func renderers(int) []int { return nil }
 
-// cpu returns -1: it is not implemented on this system.
+// cpu returns -1, which means unknown. Only on Linux is the processor time of another process known.
 func cpu(int) time.Duration { return -1 }

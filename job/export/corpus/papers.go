@@ -24,7 +24,7 @@ import (
 // Names of the documents.
 const (
 	sheetName     = "DATASHEET.md"
-	totalsName    = "corpus.json" // criteria by which the rows were chosen, and counts of the rows
+	totalsName    = "corpus.json" // the criteria for choosing rows, and the numbers of rows
 	croissantName = "croissant.json"
 	crateName     = "ro-crate-metadata.json"
 	sumsName      = "SHA256SUMS" // hashes of all other files, in the format of sha256sum -c
