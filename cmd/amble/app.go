@@ -30,7 +30,6 @@ type app struct {
 	notify  func(chan<- os.Signal) // starts sending SIGINT and SIGTERM to the channel
 	ignore  func(chan<- os.Signal) // stops sending signals to the channel; afterwards the signals end the process
 	exit    func(int)              // called on the third signal, with the exit code
-	begins  func()                 // called once the command line is parsed
 	all     bool                   // whether --help lists all flags
 	copies  []storedCopy           // local copies of jobs in stores
 
@@ -227,7 +226,6 @@ func (a *app) run(args []string) (code int) {
 	for _, old := range origins.Superseded() {
 		fmt.Fprintf(a.err, "amble: %s is %s now; the old flag works in this version\n", old[0], old[1])
 	}
-	a.begins()
 	return a.complain(ctx.Run(), keyflags.CommandName(ctx.Selected()))
 }
 

@@ -21,7 +21,7 @@ func testApp(env map[string]string) (a *app, out, errs *bytes.Buffer) {
 		env:     func(k string) (string, bool) { v, ok := env[k]; return v, ok },
 		environ: func() []string { return nil },
 		notify:  func(chan<- os.Signal) {}, ignore: func(chan<- os.Signal) {},
-		exit: func(int) { panic("exit") }, begins: func() {},
+		exit: func(int) { panic("exit") },
 	}, out, errs
 }
 

@@ -6,14 +6,7 @@ import (
 	"runtime/metrics"
 )
 
-// collectLess makes garbage collection rarer until the returned function is called, after the command line is parsed: parsing makes a few
-// MiB of garbage while the heap is nearly empty, which would cause seven collections.
-func collectLess() (begins func()) {
-	debug.SetGCPercent(400)
-	return func() { (&collections{}).follow() }
-}
-
-// collections adjusts the garbage percentage after each collection.
+// collections adjusts the garbage percentage at the start and after each collection.
 type collections struct{ percent int }
 
 // cycle is garbage as soon as it is allocated, so each collection runs its finalizer.
@@ -30,10 +23,15 @@ func (c *collections) follow() {
 }
 
 // percentFor returns the garbage percentage (GOGC) for a heap of that many live bytes. It is 50 for large heaps, because other programs
-// need memory, too. For small ones it is 100, Go's default: 50 would save a few MiB and cost a crawl 11 % more CPU time.
+// need memory, too. For smaller ones it is 100, Go's default: 50 would save a few MiB and cost a crawl 11 % more CPU time. It is 400 while
+// the heap is nearly empty: a command line and an empty job make a few MiB of garbage each.
 func percentFor(live uint64) int {
-	if live > 64<<20 {
+	switch {
+	case live > 64<<20:
 		return 50
+	case live > 4<<20:
+		return 100
+	default:
+		return 400
 	}
-	return 100
 }

@@ -22,7 +22,7 @@ func main() {
 	}
 	a := newApp()
 	if _, chosen := os.LookupEnv("GOGC"); !chosen {
-		a.begins = collectLess()
+		(&collections{}).follow()
 	}
 	os.Exit(a.run(os.Args[1:]))
 }
@@ -39,6 +39,5 @@ func newApp() *app {
 		notify: func(c chan<- os.Signal) { signal.Notify(c, os.Interrupt, syscall.SIGTERM) },
 		ignore: func(c chan<- os.Signal) { signal.Stop(c) },
 		exit:   os.Exit,
-		begins: func() {},
 	}
 }
