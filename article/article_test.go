@@ -63,6 +63,30 @@ func TestArticleOfNewsPage(t *testing.T) {
 	}
 }
 
+// The text of a page that is nothing but a list of links is the list, without what is around it.
+func TestPageWithoutArticleGivesItsLists(t *testing.T) {
+	const (
+		menu = `<title>Archive</title><nav><a href=/>Home</a> <a href=/birds>Birds</a></nav>`
+		list = `<h1>Archive</h1><ul><li><a href=/1>Herons at the lake</a><li><a href=/2>Ten ducks</a><li><a href=/3>Weather</a></ul>`
+		foot = `<footer><p>Copyright 2026 Birds of the week. All rights reserved.</p></footer>`
+	)
+	const want = "Herons at the lake\nTen ducks\nWeather"
+	for page, want := range map[string]string{
+		menu + `<main>` + list + `</main><p>Another line of the page</p>` + foot: want,
+		menu + `<div>` + list + `</div>` + foot:                                  want,
+		menu + `<div>` + list + `<div class=sidebar>Ducks again</div></div>`:     want,
+		menu: "Home Birds",
+	} {
+		a, err := Read([]byte(page), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(a.Text()); got != want {
+			t.Errorf("%s\nis   %q\nwant %q", page, got, want)
+		}
+	}
+}
+
 func TestStatementsInOtherPlaces(t *testing.T) {
 	for page, want := range map[string][7]string{ // title, byline, published, modified, site, licence, language
 		`<title>A - B</title><meta name=author content=" C  D "><meta name=date content=2026-01-02><meta http-equiv=content-language content=de><meta name=dcterms.license content="https://creativecommons.org/publicdomain/zero/1.0/">`:                                {"A - B", "C D", "2026-01-02", "", "", "CC0-1.0", "de"},

@@ -1,6 +1,7 @@
 package article
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -8,18 +9,15 @@ import (
 )
 
 // choose returns which blocks belong to the main text: those that the model prefers, except long blocks that repeat earlier text. If the
-// model prefers none, it is the block with the highest score.
+// model prefers none, the page has no article; it may be a list of links. Then they are the blocks outside menus and the like.
 func (p *page) choose() []bool { return p.chooseBy(p.judge(standard())) }
 
 func (p *page) chooseBy(score []float32) []bool {
 	keep := make([]bool, len(p.blocks))
 	had := map[uint64]bool{}
-	best, some := -1, false
+	some := false
 	for i := range p.blocks {
 		b := &p.blocks[i]
-		if b.chars > 0 && (best < 0 || score[i] > score[best]) {
-			best = i
-		}
 		if score[i] <= 0 || b.chars > 100 && b.share(had) > 0.8 {
 			continue
 		}
@@ -30,10 +28,33 @@ func (p *page) chooseBy(score []float32) []bool {
 		keep[i], some = true, true
 		b.shingles(func(h uint64) { had[h] = true })
 	}
+	if !some {
+		p.keepOutsideMenus(keep, score)
+	}
+	return keep
+}
+
+// keepOutsideMenus chooses the blocks of a page without an article: those in its main element, or on the whole page if there is no such
+// element, except its title, menus, sidebars, forms, headers and footers. If nothing else is left, it chooses the block with the highest
+// score.
+func (p *page) keepOutsideMenus(keep []bool, score []float32) {
+	main := slices.ContainsFunc(p.blocks, func(b block) bool { return b.in&inMain != 0 })
+	best, some := -1, false
+	for i := range p.blocks {
+		b := &p.blocks[i]
+		if b.chars > 0 && (best < 0 || score[i] > score[best]) {
+			best = i
+		}
+		title := i == p.head || p.boxes[b.box].el.DataAtom == atom.H1
+		menu := b.in&(inNav|inAside|inFooter|inHeader|inForm|inDialog|inHidden) != 0 ||
+			(b.near|b.outer|b.far)&(saysNav|saysFooter|saysSidebar|saysPopup|saysShare|saysComment) != 0
+		if keep[i] = b.chars > 0 && !title && !menu && (!main || b.in&inMain != 0); keep[i] {
+			some = true
+		}
+	}
 	if !some && best >= 0 {
 		keep[best] = true
 	}
-	return keep
 }
 
 // dated reports whether a block consists only of a TIME element.
