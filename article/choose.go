@@ -22,7 +22,7 @@ func (p *page) chooseBy(score []float32) []bool {
 			continue
 		}
 		above := p.heads > 0 && b.heads == 0 && !b.prosaic()                                       // a few words before the first H1
-		if !some && (i == p.head || p.boxes[b.box].el.DataAtom == atom.H1 || b.dated() || above) { // the title is not part of the text
+		if !some && (i == p.head || p.boxes[b.box].el.DataAtom == atom.H1 || b.dated() || above) { // the text begins after titles and dates
 			continue
 		}
 		keep[i], some = true, true

@@ -175,7 +175,7 @@ func (p *page) features(f []float32, i int) []float32 {
 	for _, mask := range []elements{inP, inLi, inHeading, inTable, inQuote | inPre, inCaption | inFigure, inNav, inAside, inFooter, inHeader, inForm, inArticle, inMain, inHidden, inDl, inBody} {
 		f = append(f, yes(b.in&mask != 0))
 	}
-	for m := saysContent; m <= saysLegal; m <<= 1 { // 3: the innermost element has meaning m; 2: the next element; 1: any
+	for m := saysContent; m <= saysLegal; m <<= 1 { // value 3: the innermost element has the meaning m; 2: the next one; 1: any
 		f = append(f, 2*yes(b.near&m != 0)+yes(b.outer&m != 0)+yes(b.far&m != 0))
 	}
 	for _, m := range []classes{saysComment, saysRelated, saysShare, saysPromo, saysSidebar, saysFooter, saysNav, saysList, saysCaption, saysContent} {

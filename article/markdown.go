@@ -63,7 +63,7 @@ func (w *mdWriter) node(n *html.Node) {
 		w.gap = true
 		w.inside(n)
 		w.gap = true
-	case n.DataAtom == atom.Br && w.broke && !w.keeps: // the second break makes an empty line
+	case n.DataAtom == atom.Br && w.broke && !w.keeps: // the second line break in a row makes an empty line
 		w.flush()
 	case n.DataAtom == atom.Br:
 		w.broke, w.gap = !w.cell, true
@@ -433,7 +433,7 @@ func firstRune(s string) rune {
 // begin writes what must precede the next letter: white space, a line end, marks of emphasis.
 func (w *mdWriter) begin() {
 	due := w.marks[len(w.marks)-w.due:]
-	for !w.gap && !w.broke && len(due) > 0 && len(w.ends) > 0 && due[0].before == w.ends[len(w.ends)-1] { // the emphasis continues
+	for !w.gap && !w.broke && len(due) > 0 && len(w.ends) > 0 && due[0].before == w.ends[len(w.ends)-1] { // the same emphasis continues
 		due, w.ends = due[1:], w.ends[:len(w.ends)-1]
 	}
 	w.end()

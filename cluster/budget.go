@@ -153,7 +153,7 @@ func (p *pages) await(ctx context.Context) {
 		if got {
 			return
 		}
-	default: // another claim is taking pages
+	default: // another claim is already taking pages: wait for the change
 	}
 	select {
 	case <-changed:
@@ -262,7 +262,7 @@ func (p *pages) giveBack(ctx context.Context) {
 	p.mu.Lock()
 	more := p.free() - int64(n.Queued+n.Waiting)
 	if more > 0 {
-		p.returned += more // the returned pages are never used, even if the commit fails
+		p.returned += more // from here on, these pages are not used, even if the commit fails
 	}
 	returned := p.returned
 	p.mu.Unlock()

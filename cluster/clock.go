@@ -12,7 +12,7 @@ import (
 type clock struct {
 	Free  int64         `json:"free,omitempty"`  // time from which a gate may take the clock
 	Pause time.Duration `json:"pause,omitempty"` // delay that led to Free
-	Owner claimant      `json:"owner,omitzero"`  // claimant that caused the delay; empty Gate: a waiter, whose own gate must obey the delay, too
+	Owner claimant      `json:"owner,omitzero"`  // claimant that caused the delay; Gate is "" if it still waits: then its own gate must obey the delay, too
 
 	Held  *hold    `json:"held,omitempty"`
 	Ended int64    `json:"ended,omitempty"` // end of the last request

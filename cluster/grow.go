@@ -184,7 +184,7 @@ func (g *Growth) copy(ctx context.Context, e Engine, j *Job, from *owner) (err e
 	if g.Inherit != nil {
 		p.Value = func(name string, value []byte) []byte { return g.Inherit(name, value, ours) }
 	}
-	o, err := g.take(ctx, e, to, func() (Entry, error) { return e.Last(ctx, to) }) // its last record may be from an earlier attempt
+	o, err := g.take(ctx, e, to, func() (Entry, error) { return e.Last(ctx, to) }) // the shard's last record may be from an earlier attempt
 	if err == nil {
 		err = k.Part(p, func(group []byte) error {
 			_, err := o.Append(group)

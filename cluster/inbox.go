@@ -37,7 +37,7 @@ func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 	case some == 0:
 		return false, nil
 	}
-	s.looked = time.Time{} // after a failure, the next call reads again
+	s.looked = time.Time{} // zero until the read succeeds: after a failure, the next call reads again
 	for read := int64(0); ; {
 		in, err := s.readInbox(ctx, some-read)
 		if err != nil {
@@ -101,7 +101,7 @@ type arrivals struct {
 
 // readInbox reads some messages; all if some is 0 or less. A damaged message is put aside: its links are lost, and the crawl continues.
 func (s *Shard) readInbox(ctx context.Context, some int64) (in arrivals, err error) {
-	in.last = s.inbox // only this goroutine changes s.inbox
+	in.last = s.inbox // read without a lock, because only this goroutine changes s.inbox
 	for x, err := range s.node.engine.Inbox(ctx, s.Number, in.last) {
 		if err != nil {
 			return arrivals{}, err

@@ -53,7 +53,7 @@ func (n *Node) reached(ctx context.Context, l Limits) string {
 		idle = idle && s.Answered && s.Idle
 	}
 	switch {
-	case l.Pages > 0 && sum.Pages >= l.Pages && !idle: // these pages are committed, and their number cannot fall
+	case l.Pages > 0 && sum.Pages >= l.Pages && !idle: // committed pages are never lost, so the limit stays reached
 		return EndPages
 	case l.Bytes > 0 && sum.Bytes >= l.Bytes:
 		return EndBytes

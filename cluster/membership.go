@@ -35,7 +35,7 @@ func (s sign) room(j *Job) int {
 	switch {
 	case s.Leaves, s.Refuses != "", s.Clock.exceeds(j.MaxSkew):
 		return 0
-	case s.Form < jobForm: // a node of version 0.2.0 or before, which takes no shard that this version has owned
+	case s.Form < jobForm: // a node of version 0.2.0 or before takes no shard that this version has owned
 		return 0
 	case s.Most > 0:
 		return min(s.Most, j.Shards)

@@ -261,7 +261,7 @@ func (n *Node) look(ctx context.Context) error {
 		n.takeSome(short, mine)
 	}
 	n.giveOneBack(mine)
-	last, cancel := context.WithTimeout(ctx, n.job.TTL/6) // earlier steps may have used up the time
+	last, cancel := context.WithTimeout(ctx, n.job.TTL/6) // a new time limit: the steps above may have used up the other
 	defer cancel()
 	n.limit(last)
 	n.finish(last)
@@ -427,7 +427,7 @@ func (n *Node) work(ctx context.Context, o *owner, h *held) error { //nolint:con
 	stop, stopped := context.WithCancel(n.alive)
 	tasks.Go(func() { n.keep(stop, o, h) })
 	err := n.crawl(ctx, stop, o, h)
-	if o.lease.check() == nil { // after any error, the journal is intact
+	if o.lease.check() == nil { // as long as the lease holds, the journal is intact, whatever ended the crawl
 		err = errors.Join(err, o.close())
 	}
 	o.lease.giveUp()

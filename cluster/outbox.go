@@ -131,7 +131,7 @@ func (b *batches) join(ctx context.Context, s *Shard, to int, links []frontier.R
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x := b.open[to]
-	if x == nil || x.size+size > offerSize { // a full batch is sent by its own goroutine
+	if x == nil || x.size+size > offerSize { // a full batch no longer needs to be open: its goroutine sends it
 		x = &batch{message: message{from: s.Number, epoch: s.Epoch}, to: to, sent: make(chan struct{})}
 		ctx, x.end = context.WithCancel(context.WithoutCancel(ctx))
 		b.open[to] = x

@@ -179,7 +179,7 @@ func (q *queue) Settle(ctx context.Context, c frontier.Claim, t frontier.Settlem
 	if err := q.Store.Settle(ctx, c, t); err != nil {
 		return err
 	}
-	if q.s.pages != nil { // the claim is not a page, because pages are settled only by Commit
+	if q.s.pages != nil { // the claim is no page: Commit settles those
 		q.s.pages.end(1, 0)
 	}
 	return nil
@@ -274,7 +274,7 @@ func (q *queue) Claim(ctx context.Context) (frontier.Claim, error) {
 			continue
 		}
 		c, err := q.claim(ctx, claims)
-		if err == nil && q.s.pages != nil && !q.s.pages.begin() { // another claim took the last page
+		if err == nil && q.s.pages != nil && !q.s.pages.begin() { // another claim has taken the last page: put the URL back
 			if err := q.Store.Settle(ctx, c, frontier.Settlement{Again: &frontier.Again{}}); err != nil {
 				return frontier.Claim{}, err
 			}

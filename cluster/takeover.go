@@ -65,7 +65,7 @@ func Follow(ctx context.Context, e Engine, shard int, dir string, c disk.Config)
 // followed does the same as follow, but leaves the copy open and returns it.
 func (o *owner) followed(dir string, c disk.Config) (*disk.Copy, error) {
 	k, err := o.followFrom(dir, c)
-	for range 8 { // the pointer to the latest snapshot may be stale
+	for range 8 { // try again with another snapshot: the pointer to the latest one may be stale
 		if !errors.Is(err, errOtherCopy) && !errors.Is(err, disk.ErrDamaged) {
 			break
 		}
@@ -115,7 +115,7 @@ type follower struct {
 func (f *follower) read(ctx context.Context, e Engine, shard int) error {
 	after := uint64(0)
 	if f.at.Seq > 0 {
-		after = f.at.Seq - 1 // read the copy's last group again: its nonce shows whether it is the same journal
+		after = f.at.Seq - 1 // read the copy's last group again: its nonce shows whether it is of this journal
 	}
 	for x, err := range e.Read(ctx, shard, after) {
 		if errors.Is(err, ErrTrimmed) {

@@ -118,7 +118,7 @@ func (r *Record) directives(d robots.Directives, place Place, name string) {
 				s.Use, s.Signal = robots.UseTrainAI, robots.Disallowed
 			}
 			r.add(s)
-		} else if word == "noimageai" { // noimageai is about images, not about the page
+		} else if word == "noimageai" { // noimageai is about images in the page
 			r.add(Statement{Place: place, Name: name, Text: term, Use: robots.UseTrainAIImage, Signal: robots.Disallowed})
 		}
 	}

@@ -157,9 +157,9 @@ func (l *License) parse(body []byte) error {
 func newContent(pattern, server string) content {
 	c := content{server: strings.TrimSpace(server)}
 	pattern = strings.TrimSpace(pattern)
-	if u, err := weburl.Parse(pattern); err == nil { // an absolute URL
+	if u, err := weburl.Parse(pattern); err == nil { // the pattern begins like an absolute URL
 		c.origin = u.Origin()
-		if _, after, ok := strings.Cut(pattern, "://"); ok { // used as written, because URLs escape characters that a pattern may contain
+		if _, after, ok := strings.Cut(pattern, "://"); ok { // not from u, in which characters of the pattern are escaped
 			if i := strings.IndexByte(after, '/'); i >= 0 {
 				pattern = after[i:]
 			} else {
@@ -288,7 +288,7 @@ func (t *terms) effect(p Purpose, server string) (e Effect, condition string) {
 		return Forbids, ""
 	}
 	e = Allows
-	for _, kind := range [...]string{"user", "geo"} { // only a user of the page can know whether these limits are met
+	for _, kind := range [...]string{"user", "geo"} { // only somebody who uses the page can know whether these limits are met
 		if words := t.permits[kind]; len(words) > 0 {
 			e, condition = Conditional, "only for "+kind+" "+strings.Join(words, ",")
 		}

@@ -20,11 +20,11 @@ import (
 func (a *attempt) answered(ctx context.Context, page *fetcher.Page) {
 	v, u := &Visit{Page: page}, a.claim.URL
 	switch {
-	case page.Challenged: // the Fetcher signs the next request for this URL
+	case page.Challenged: // retry: the Fetcher will sign the next request for this URL
 		a.run.output.archive(ctx, page, "attempt")
 		a.putBack(ctx, frontier.Again{}, nil)
 		return
-	case page.Wall != "": // another attempt would receive a challenge, too
+	case page.Wall != "": // another request would be challenged, too: no retry
 		v.Outcome, v.Reason = Refused, politeness.ReasonChallenge
 		v.Detail = "the answer is a challenge of " + page.Wall + ", not the page"
 		a.end(ctx, v, nil)
@@ -146,7 +146,7 @@ func (a *attempt) finish(ctx context.Context, v *Visit) {
 // each take as much memory as its body.
 func (a *attempt) awaitRoom(ctx context.Context, p *fetcher.Page) {
 	if len(p.Body) > largePage && a.run.cfg.reads(p.ContentType) {
-		_ = reserve(ctx, 2*len(p.Body)) // read the page even if the crawl is about to end
+		_ = reserve(ctx, 2*len(p.Body)) // an error only means that the crawl is about to end; the page is read all the same
 	}
 }
 
@@ -165,7 +165,7 @@ func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Requ
 		return nil
 	}
 	var duplicate bool
-	if !out { // a page outside the wanted types is not kept, so other pages must not count as its duplicates
+	if !out { // pages outside the wanted types are not kept, so they are not counted as bodies
 		if a.reserved.body, duplicate = a.run.duplicates.meet(v); duplicate {
 			return nil
 		}
@@ -176,7 +176,7 @@ func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Requ
 		return nil
 	}
 	if v.Doc = doc; v.Rendered != nil && doc != nil {
-		other := a.run.linkers.take(a.run.judge) // a second linker, because k still holds the document
+		other := a.run.linkers.take(a.run.judge) // k still holds the links of doc, so complete needs a second linker
 		a.run.renders.complete(v, other)
 		a.run.linkers.put(other)
 	}
@@ -290,7 +290,7 @@ func (c *partials) keep(u weburl.URL, p *fetcher.Page) bool {
 		return false
 	}
 	c.pages[u], c.bytes = p.Clone(), bytes
-	c.pages[u].Raw = nil // every attempt is archived separately
+	c.pages[u].Raw = nil // Raw is not needed: every attempt is archived separately
 	return true
 }
 

@@ -44,7 +44,7 @@ var budgets = [...]budgetRow{
 		allowance{"Limits.Pages", pagesOfCrawl},
 	},
 	kindRobots: {
-		"robots.txt", // seeds are exempt, because the operator knows their number
+		"robots.txt", // requests for the robots.txt of seeds do not count, because the operator chose their number
 		allowance{"Limits.PagesPerHost", func(c *Config, h *HostSettings) Limit { return times(defaultRobots, pagesOfHost(c, h)) }},
 		allowance{"Limits.Robots", func(c *Config, _ *HostSettings) Limit { return c.Limits.Robots }},
 	},
@@ -56,7 +56,7 @@ var budgets = [...]budgetRow{
 		allowance{"Limits.Resources", func(c *Config, _ *HostSettings) Limit { return c.Limits.Resources }},
 	},
 	kindProcessor: {
-		"processor seconds", // maxStuck pages of a host in a row that use up their share end rendering there, too
+		"processor seconds", // independently, maxStuck pages in a row that use up their processor time end rendering at their host
 		allowance{"Render.MaxProcessor", func(c *Config, h *HostSettings) Limit { return times(c.processorSeconds(), pagesOfHost(c, h)) }},
 		allowance{"Render.MaxProcessor", func(c *Config, h *HostSettings) Limit { return times(c.processorSeconds(), pagesOfCrawl(c, h)) }},
 	},
@@ -205,7 +205,7 @@ func (v *Visit) spent() {
 // spending counts the bytes, sitemaps and resources of a host that has separate budgets.
 type spending struct {
 	bytes int64
-	began time.Duration // crawl time of the host's first request, plus 1 ns; 0: no request yet
+	began time.Duration // crawl time at the host's first request, plus 1 ns; 0: no request yet
 	addr  netip.Addr    // the host's address when the crawl first met it; set only if an entry for an address range may apply
 }
 

@@ -30,10 +30,10 @@ const (
 	keyTrapCount = "crawler/crowd/"
 	keyTable     = keyTrapCount     // the number of the table to which the trap counts belong
 	oldTable     = "crawler/crowds" // the name of keyTable in earlier versions
-	keyPin       = "crawler/pin/"   // followed by the host name
+	keyPin       = "crawler/pin/"   // followed by the host's name
 	keyRules     = "crawler/rules"  // value is the rulebook
 	keySample    = "crawler/lot/"   // followed by the site; the value is the state of the sample drawn from its sitemaps
-	keySince     = "crawler/since"  // value identifies the history whose URLs have been queued
+	keySince     = "crawler/since"  // value identifies the history (Config.Since) whose URLs have been queued
 )
 
 // checkpoint stores the counts and other state of a run in a durable frontier, and restores them when the crawl is resumed.
@@ -48,7 +48,7 @@ type checkpoint struct {
 	duplicates *duplicates
 	sampler    *sampler // nil without Config.Sample
 
-	table   uint64 // number of the table of trap counts
+	table   uint64 // an earlier process began this crawl
 	resumed bool   // an earlier process has begun this crawl
 }
 
@@ -232,7 +232,7 @@ func (k *checkpoint) recall(ctx context.Context) (was kept, err error) {
 func (k *checkpoint) recallHost(host string, value []byte) {
 	pages, n := binary.Uvarint(value)
 	value = value[max(0, n):]
-	retries, n := binary.Uvarint(value) // 0 in the state of earlier versions, which lacks it
+	retries, n := binary.Uvarint(value) // states stored by earlier versions have no retries: 0
 	c := hostCount{pages: int(pages), retries: int(retries)}
 	for i := range c.usage {
 		value = value[max(0, n):]
@@ -389,7 +389,7 @@ func Inherit(name string, value []byte, ours func(host string) bool) []byte {
 func inheritTally(value []byte) []byte {
 	var was kept
 	if json.Unmarshal(value, &was) != nil {
-		return value // the second crawl will report the error
+		return value // an unreadable value stays: the crawl that inherits it will report the error
 	}
 	now := kept{Report: newTally(time.Time{}).r, Hosts: was.Hosts}
 	now.Report.Started, now.Report.Runs, now.Report.Sitemaps = was.Report.Started, 0, nil

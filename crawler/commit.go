@@ -39,10 +39,10 @@ type committer struct {
 	bytes  int               // bytes of the links' texts
 	pages  int64             // bytes of the visits' pages
 	values map[string][]byte // values of renderings, which are committed like visits
-	failed bool              // a sink has a record, complete or partial, that must not be committed
-	room   *sync.Cond        // signals that the method end may add more ends
+	failed bool              // no commit may follow: it could commit a record that must not be durable
+	room   *sync.Cond        // wakes callers of end that wait until the commit has room
 
-	kick  chan struct{} // signals that there may be visits to commit; buffers one signal
+	kick  chan struct{} // asks the committing goroutine to look for visits; buffers one signal
 	quit  chan struct{}
 	ended sync.WaitGroup
 
@@ -166,13 +166,13 @@ func (m *committer) end(ctx context.Context, e frontier.End, rec *sink.Record, v
 		m.bytes += linkBytes(&e.Settlement.Links[i])
 	}
 	if m.failed {
-		return nil // the crawl is about to end and will return the URL to the queue
+		return nil // the failed crawl is about to end, and its URLs return to the queue
 	}
 	if err := m.out.append(ctx, rec); err != nil {
 		m.refuse()
 		return err
 	}
-	if rec != nil { // nil if the visit gets no record
+	if rec != nil { // a visit may have no record
 		m.pages += int64(rec.Bytes)
 	}
 	count()
@@ -239,7 +239,7 @@ func (m *committer) commit(ctx, syncing context.Context, last bool) {
 	began := time.Now()
 	ends, c, err := m.take(syncing, last)
 	if err == nil && c == nil {
-		return // an earlier commit or record has failed
+		return // an earlier commit or record failed, so nothing may be committed
 	}
 	if err == nil {
 		err = m.store.Commit(ctx, ends, *c)

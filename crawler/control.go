@@ -87,7 +87,7 @@ func (c *Crawler) Rescore(ctx context.Context, score func(frontier.Request) floa
 	for _, f := range c.frontiers() {
 		n, err := f.Rescore(ctx, score)
 		changed += n
-		if over := c.cfg.Frontier == nil && errors.Is(err, frontier.ErrClosed); err != nil && !over { // an ended Run has closed its queue
+		if over := c.cfg.Frontier == nil && errors.Is(err, frontier.ErrClosed); err != nil && !over { // an ended Run has closed its queue: no error
 			return changed, fmt.Errorf("crawler: rescore: %w", err)
 		}
 	}

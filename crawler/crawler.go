@@ -37,7 +37,7 @@ type Crawler struct {
 	cfg  Config
 	gate *politeness.Gate
 	pins pins
-	had  atomic.Bool // whether any host has answered, in any Run
+	had  atomic.Bool // some host has responded, in any Run
 
 	shared politeness.Sharing
 

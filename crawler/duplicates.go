@@ -48,7 +48,7 @@ func (d *duplicates) meet(v *Visit) (m meeting, tooMany bool) {
 	v.SHA256 = sha256.Sum256(v.Page.Body)
 	var times int
 	sum := v.SHA256
-	if v.shown != nil { // all pages of a client-side application share one document
+	if v.shown != nil { // a rendered page is compared by its DOM, because all pages of a client-side application share one document
 		sum = sha256.Sum256(v.shown.Body)
 	}
 	v.SameAs, times = d.contents.meet(v.URL.String(), sum)
@@ -82,7 +82,7 @@ const minWords = 40
 
 // similar looks for an earlier page that is nearly the same.
 func (d *duplicates) similar(v *Visit) {
-	if d.hasher == nil || v.SameAs != "" || v.Page.Charset == "" { // only text documents are compared, and only the first with a body
+	if d.hasher == nil || v.SameAs != "" || v.Page.Charset == "" { // compare only text, and only the first page with a body
 		return
 	}
 	text, err := v.content().Text()
@@ -93,7 +93,7 @@ func (d *duplicates) similar(v *Visit) {
 	if words < minWords {
 		return
 	}
-	if near := d.near.Meet(v.URL.String(), f); near != v.URL.String() { // otherwise near is this URL, fetched again
+	if near := d.near.Meet(v.URL.String(), f); near != v.URL.String() { // near is this URL itself if the page was fetched again
 		v.NearOf = near
 	}
 	if d.keep {
@@ -172,7 +172,7 @@ func (c *contents) meet(url string, sum [sha256.Size]byte) (before string, times
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := c.first[k]
-	if f != nil && f.url == url { // this URL was fetched again, after a crash
+	if f != nil && f.url == url { // the same URL, fetched again after a crash, is no duplicate
 		return "", f.count
 	}
 	if f != nil {

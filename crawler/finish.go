@@ -17,7 +17,7 @@ import (
 // host's ready time in one step. If the Handler requests another attempt, the visit is discarded instead.
 func (a *attempt) end(ctx context.Context, v *Visit, links []frontier.Request) {
 	v.describe(a.claim.Request, a.claim.Attempt)
-	a.run.partials.take(a.claim.URL) // the URL needs no kept body any more
+	a.run.partials.take(a.claim.URL) // drop the partial body kept for the URL
 	a.run.terms.release(a.claim.URL)
 	links, again := a.handle(ctx, v, links)
 	if again != nil {
@@ -188,7 +188,7 @@ type reservation struct {
 	ticket bool               // a ticket for one of the crawl's pages, taken before the claim
 	host   string             // host whose page limit counts the visit; "": none
 	maps   string             // host whose sitemap limit counts the visit; "": none
-	page   bool               // the visit is a page or a sitemap, so its counts stay
+	page   bool               // the visit's count in duplicates
 	body   meeting            // the count in duplicates
 	links  []frontier.Request // links of the page, counted in trapCounts
 	work   *work              // additions of the Handler, counted in trapCounts

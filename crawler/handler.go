@@ -160,7 +160,7 @@ type work struct {
 
 	mu     sync.Mutex
 	extra  []frontier.Request
-	raises []frontier.Request // Requests that raise known URLs; trapCounts does not count them
+	raises []frontier.Request // Requests for known URLs that only raise their priority; trapCounts does not count them
 	data   []json.RawMessage
 	err    error // error of a result that could not be marshalled
 	over   bool

@@ -89,7 +89,7 @@ func (h *Visited) add(l *sink.Record, most int) error {
 		page.Validators = fetcher.Validators{ETag: strings.Clone(l.ETag), LastModified: strings.Clone(l.LastModified)}
 		hash(&page.SHA256, l.SHA256)
 	} else if !known {
-		return nil // the line has no page, or nothing to compare: no validators and no hash
+		return nil // a line without a usable page, for a URL not read before, adds nothing
 	}
 	if !known {
 		h.order = append(h.order, key)
@@ -266,7 +266,7 @@ const maxValidator = 1024
 // validators returns p's validators for a later conditional request.
 func validators(p *fetcher.Page) fetcher.Validators {
 	if p.Truncated != "" {
-		return fetcher.Validators{} // the body is incomplete, and validators describe the complete one
+		return fetcher.Validators{} // validators describe the complete body, and this one is incomplete
 	}
 	v := p.Validators()
 	if len(v.ETag) > maxValidator {

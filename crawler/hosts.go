@@ -225,7 +225,7 @@ func (t *hostTable) header(u weburl.URL) http.Header {
 // HostRequest returns the value of Fetch.Request for a Fetcher that sends the header fields of Hosts, or nil if there are none.
 func (c Config) HostRequest() func(context.Context, weburl.URL) (http.Header, error) {
 	t, err := newHostTable(c.Hosts)
-	if err != nil { // Validate reports the error
+	if err != nil { // Validate reports this error
 		return c.Fetch.Request
 	}
 	return t.request(&c.Fetch)

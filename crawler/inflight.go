@@ -14,7 +14,7 @@ type inflight struct {
 	mu     sync.Mutex
 	room   *sync.Cond
 	used   int64
-	beyond *share // the reservation that may exceed the limit; nil if there is none
+	beyond *share // the one reservation that may exceed the limit; nil if there is none
 }
 
 // share is the memory that one page has reserved from an inflight.

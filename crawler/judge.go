@@ -27,7 +27,7 @@ type judge struct {
 type verdict struct {
 	fate Fate
 	rule string
-	firm bool // with FateScope: the URL is excluded even for links allowed by Config.Scope.Beyond
+	firm bool // with FateScope: Config.Scope.Beyond does not apply to the URL
 }
 
 // admissible decides whether u, found as a link of this kind, may enter the crawl at depth.
@@ -86,7 +86,7 @@ func (j *judge) outside(c frontier.Claim) *Visit {
 	switch d.fate {
 	case FateScope:
 		if c.Beyond > 0 && !d.firm {
-			return nil // a link or page in scope led here
+			return nil // Config.Scope.Beyond applies: a link or page in scope led to this URL
 		}
 		return &Visit{Outcome: OutOfScope, Reason: reasonScope, Rule: d.rule}
 	case FateTrap:
@@ -215,7 +215,7 @@ func (j *judge) mayStretch(l *extract.Link) bool {
 		return true
 	}
 	if l.Kind == extract.LinkRel && j.cfg.Follow.Resources && l.Rel&displayed == 0 {
-		return false // the link names a version of the page, such as the canonical one, or browsers do not load its target
+		return false // the link names another version of the page, such as the canonical one, or something that browsers do not load
 	}
 	return slices.Contains(kinds, kindOf(l.Kind))
 }

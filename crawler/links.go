@@ -21,16 +21,16 @@ type linker struct {
 	cfg     *Config
 	around  *aroundExtract // nil without Config.AroundExtract
 	scanner *extract.Scanner
-	xhtml   *extract.Scanner // nil before the first XHTML page
+	xhtml   *extract.Scanner // scanner for XHTML pages; nil before the first
 	res     *weburl.Resolver
 	encoder weburl.Encoder // encoder of the current page
 	keys    []weburl.Key
 	known   []bool
-	final   []bool     // whether no priority raises the queued URL, by index in keys
+	final   []bool     // by index in keys: no priority of this page's links raises the queued URL further
 	follow  []followed // the links whose keys are in keys
 	judged  *verdicts
 	counts  map[Fate]int // number of the page's links by fate
-	grown   bool         // a page with very many links has enlarged the buffers
+	grown   bool         // a page with very many links has enlarged the buffers, so they should not be kept
 }
 
 // manyLinks is a number of links that hardly any page exceeds.
@@ -93,7 +93,7 @@ func (l *linkers) take(j *judge) *linker {
 		return k
 	}
 	k := l.idle[last]
-	l.idle[last] = nil // the linker might never be returned
+	l.idle[last] = nil // the list must not keep a linker that is never put back
 	l.idle = l.idle[:last]
 	return k
 }
@@ -272,7 +272,7 @@ func (k *linker) news(v *Visit) []frontier.Request {
 		}
 		view, err := k.resolve(&v.Doc.Links[f.at])
 		if err != nil {
-			continue // impossible: the link was resolved before
+			continue // cannot happen: decide has resolved the link
 		}
 		u := view.URL()
 		if why := k.enter(in, u); why != FateFollow {
@@ -310,7 +310,7 @@ func (k *linker) raises(v *Visit) (queue []frontier.Request) {
 		}
 		view, err := k.resolve(&v.Doc.Links[f.at])
 		if err != nil {
-			continue // impossible: the link was resolved before
+			continue // cannot happen: decide has resolved the link
 		}
 		u := view.URL()
 		p, score := k.judge.priorities.link(v, f.at, u)
@@ -337,7 +337,7 @@ func (k *linker) enter(in *room, u weburl.URL) Fate {
 type decided struct {
 	verdict
 	key    weburl.Key // zero when the link was not resolved
-	beyond uint8      // links beyond the scope, with FateFollow
+	beyond uint8      // with FateFollow: number of links followed beyond the scope, as in frontier.Request
 }
 
 func fated(f Fate, rule string) decided { return decided{verdict: verdict{fate: f, rule: rule}} }

@@ -16,7 +16,7 @@ import (
 type bound struct {
 	mu      sync.Mutex
 	needs   map[bottleneck]*need
-	changed map[bottleneck]bool // changes since the last call of changes; nil in a crawl that is not durable
+	changed map[bottleneck]bool // bottlenecks changed since the last call of changes; nil in a crawl that is not durable
 }
 
 // bottleneck is a host, or the address of a server. Requests to it are made one at a time.
@@ -46,7 +46,7 @@ func parseBottleneck(name string) bottleneck {
 
 type need struct {
 	total time.Duration
-	last  time.Duration // the pause after the last request, for which the crawl need not wait
+	last  time.Duration // the pause after the last request; the crawl can end without waiting for it
 	slots int
 }
 

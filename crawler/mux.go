@@ -92,7 +92,7 @@ func (r *route) fits(v *Visit) bool {
 	}
 	values, ok := r.match(v)
 	if ok {
-		v.path = append(values, v.path...) // the values of an enclosing Mux come last
+		v.path = append(values, v.path...) // the pattern's own values come before those of an enclosing Mux
 	}
 	return ok
 }
@@ -111,7 +111,7 @@ func (v *Visit) PathValue(name string) string {
 // Condition is a test that a visit must pass for a route of a [Mux], in addition to the pattern.
 type Condition struct {
 	holds func(v *Visit) bool
-	fate  bool // holds depends on the outcome of the visit
+	fate  bool // the function holds uses the outcome of the visit
 }
 
 // had is the condition of routes that have no condition on the outcome.

@@ -146,7 +146,7 @@ func (c *Config) ShareMachine(dir string) {
 		return
 	}
 	if dir == "" {
-		dir, _ = machine.Dir() // machine.Open reports the error
+		dir, _ = machine.Dir() // if Dir fails, machine.Open reports the error
 	}
 	if abs, err := filepath.Abs(dir); dir != "" && err == nil {
 		dir = abs
@@ -201,7 +201,7 @@ func (c *Config) account() (func(u weburl.URL) string, error) {
 		if len(all) == 0 {
 			return ""
 		}
-		b, _ := json.Marshal(all) // cannot fail, and sorts the keys
+		b, _ := json.Marshal(all) // Marshal sorts the keys, and cannot fail here
 		return fmt.Sprintf("%x", sha256.Sum256(b))
 	}, nil
 }

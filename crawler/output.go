@@ -17,11 +17,11 @@ import (
 // output passes visits to the sinks, one at a time.
 type output struct {
 	sinks     []sink.Sink
-	exchanges []sink.Sink // the elements of sinks that archive exchanges
-	links     bool        // some sink stores links
+	exchanges []sink.Sink // those of sinks that archive exchanges
+	links     bool        // at least one sink stores links
 	failed    func(error) // called when an exchange could not be stored, with mu held
 
-	mu sync.Mutex // in a durable frontier, held so that records and ends have the same order
+	mu sync.Mutex // held also while a durable frontier gets the visit's end: records and ends have the same order
 }
 
 func newOutput(sinks []sink.Sink, failed func(error)) *output {
@@ -169,7 +169,7 @@ func (v *Visit) record() *sink.Record {
 	rec.Directives, rec.Data = v.Directives.Terms(), v.data
 	if d := v.Doc; d != nil {
 		rec.Title, rec.Canonical = d.Title, d.Canonical
-		if v.Canonical().IsZero() { // the original may contain a password
+		if v.Canonical().IsZero() { // not a valid URL, so Redact removes a password
 			rec.Canonical = weburl.Redact(d.Canonical)
 		}
 		rec.Links = v.countLinks()

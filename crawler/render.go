@@ -55,8 +55,8 @@ func (v *Visit) content() *fetcher.Page {
 type rendering struct {
 	*render.Rendering
 	page    *fetcher.Page // the page as fetched
-	attempt int           // attempt number of its claim when it was fetched
-	tries   int           // failed requests for the first missing resource
+	attempt int           // attempt number of the claim when the page was fetched
+	tries   int           // failed requests for the first of the missing resources
 }
 
 // begin starts the rendering of a visit's page. It returns nil if the page is used as fetched. In that case it sets v.Rendered, with the
@@ -131,7 +131,7 @@ func (s *renders) complete(v *Visit, k *linker) {
 	static, err := k.extract(v.Page)
 	if err == nil && static != nil {
 		s.gain(v, static, known)
-		for _, m := range static.Metas { // directives of the fetched page apply even if scripts remove them
+		for _, m := range static.Metas { // META directives of the fetched page apply even if scripts remove them
 			if !slices.Contains(v.Doc.Metas, m) {
 				v.Doc.Metas = append(v.Doc.Metas, m)
 			}
@@ -215,7 +215,7 @@ func newRenders(c *Config) *renders {
 // rendering returns the waiting rendering of the claim's URL and removes it from the waiting renderings. It returns nil if there is none.
 func (a *attempt) rendering() *rendering {
 	x := a.run.renders.of(a.claim.URL)
-	if x != nil && x.attempt != a.claim.Attempt { // the page must be fetched again, because this is another attempt
+	if x != nil && x.attempt != a.claim.Attempt { // x belongs to an earlier attempt: the page must be fetched again
 		a.drop(x)
 		return nil
 	}
@@ -294,7 +294,7 @@ func (s *renders) noteStuck(host string, stuck bool) (n int, changed bool) {
 	switch {
 	case stuck:
 		s.stuck[host] = min(before+1, maxStuck)
-	case before < maxStuck: // otherwise the host is not rendered any more, and this rendering began earlier
+	case before < maxStuck: // a host with maxStuck stuck renderings in a row stays excluded, even if a rendering begun earlier succeeds
 		delete(s.stuck, host)
 	}
 	return s.stuck[host], s.stuck[host] != before
@@ -302,7 +302,7 @@ func (s *renders) noteStuck(host string, stuck bool) (n int, changed bool) {
 
 // render runs the first round for a page that was just fetched.
 func (a *attempt) render(ctx context.Context, x *rendering) {
-	a.saveRendering(ctx, x, nil) // first, because the round may take long
+	a.saveRendering(ctx, x, nil) // saved before the first round, which may take long
 	if a.round(ctx, x) {
 		a.wait(ctx, x, time.Time{})
 	}
@@ -431,7 +431,7 @@ func (a *attempt) resourceAnswered(ctx context.Context, x *rendering, w render.W
 	case answer.Permit.Purpose() == politeness.Robots:
 		a.run.causes.note(answer.Permit.URL().Origin(), page, answer.Err)
 		a.run.cfg.Trace.robots(w.URL, a.run.gate)
-	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonPermit: // no request was sent
+	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonPermit: // no request was sent, so there is nothing to note
 	case page != nil && page.Challenged:
 		a.run.output.archive(ctx, page, "attempt")
 	case page != nil && page.Wall != "":

@@ -52,7 +52,7 @@ func (r *run) makeRenders() (err error) {
 	if r.renders.store, err = render.OpenStore(r.cfg.RenderDir, k); err != nil {
 		return fmt.Errorf("%w: %w", ErrResume, err)
 	}
-	r.closers = append(r.closers, func() { _ = r.renders.store.Close() }) // nothing writes to the store any more
+	r.closers = append(r.closers, func() { _ = r.renders.store.Close() }) // the workers have ended, so nothing is lost by an error
 	r.renders.kept = k
 	r.commits.committed = func(bool) {
 		if err := r.renders.store.Sweep(); err != nil {
@@ -206,7 +206,7 @@ func (s *renders) revive(value []byte, now time.Time) (*rendering, error) {
 type sharedRenders struct {
 	mu      sync.Mutex
 	added   []render.Record // records added since the last commit ended
-	earlier []render.Record // records added before; the next commit includes the exchanges of their responses
+	earlier []render.Record // records added before that; the next commit includes the exchanges of their responses
 }
 
 // shareRenders makes the crawl use Config.RenderStore.
@@ -216,7 +216,7 @@ func (r *run) shareRenders() {
 	if r.commits != nil {
 		r.commits.committed = func(last bool) { s.store.Keep(s.found.committed(last)) }
 	}
-	r.closers = append(r.closers, func() { // frees the space of the store for other crawls
+	r.closers = append(r.closers, func() { // return reserved space of the store to other crawls
 		for _, x := range s.waiting {
 			x.End("")
 			s.store.Free(renderingSize + len(x.page.Body))

@@ -154,7 +154,7 @@ type Report struct {
 // challenge.
 type WalledSeed struct {
 	URL  string `json:"url"`
-	Wall string `json:"wall"` // name of the wall; "" if the crawl gave up the host before it requested the seed
+	Wall string `json:"wall"` // name of the bot wall; "" if the crawl gave up the host before it requested the seed
 }
 
 // Maximum lengths of the lists of a Report.
@@ -192,7 +192,7 @@ func (c *RenderingCount) rendered(r *Rendered) *RenderingCount {
 	if c == nil {
 		c = &RenderingCount{}
 	}
-	if c.Cut == nil { // nil in counts that were read from a report
+	if c.Cut == nil { // counts that were read from a report may have no map
 		c.Cut = map[string]int{}
 	}
 	if c.Refused == nil {

@@ -104,7 +104,7 @@ func differing(was, now []byte) (names []string, err error) {
 	if err := errors.Join(json.Unmarshal(was, &book), json.Unmarshal(was, &old), json.Unmarshal(now, &b)); err != nil {
 		return nil, err
 	}
-	written, err := json.Marshal(book) // encoded again, in the current form
+	written, err := json.Marshal(book) // encode the stored rulebook in the current form
 	if err = errors.Join(err, json.Unmarshal(written, &a)); err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func parsePin(text string) ([]netip.Addr, error) {
 // that, the state is also stored after snapshotRequests requests.
 const (
 	snapshotInterval = 10 * time.Second
-	snapshotRequests = 10_000 // replaying this many, with their robots.txt files, takes about a tenth of a second
+	snapshotRequests = 10_000 // a process replays as many, with their robots.txt files, in about a tenth of a second
 )
 
 // snapshots decides when to store the gate's state.

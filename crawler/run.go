@@ -116,7 +116,7 @@ func (r *run) makeFrontier() {
 			HostSlots: r.cfg.Politeness.OwnHosts, Key: r.cfg.Canonical.Key, BestFirst: r.cfg.BestFirst, Patience: r.cfg.Patience(),
 		})
 		r.frontier = m
-		r.closers = append(r.closers, func() { _ = m.Close() }) // cannot fail for a queue in memory
+		r.closers = append(r.closers, func() { _ = m.Close() }) // closing a queue in memory cannot fail
 	}
 }
 

@@ -351,7 +351,7 @@ func (r *run) requests(items []draw.Item) (queue []frontier.Request) {
 	for _, it := range items {
 		u, err := weburl.Parse(it.URL)
 		via, viaErr := weburl.Parse(it.From)
-		if err == nil && viaErr == nil { // both parsed when the sitemap was read
+		if err == nil && viaErr == nil { // both are valid, because they were parsed when the sitemap was read
 			queue = append(queue, frontier.Request{URL: u, Depth: 1, Via: via, Priority: r.judge.priorities.of(u)})
 		}
 	}

@@ -37,7 +37,7 @@ type session struct {
 	fetcher Fetcher // sends the cookies of the session
 
 	turn   chan struct{} // serves as a lock while logging in or reading serial; a channel, because a login can take long
-	serial int           // number of further logins
+	serial int           // number of logins after the first
 }
 
 // sessions holds the sessions of a run. The last one is for URLs without an Account.
@@ -168,7 +168,7 @@ func (a *attempt) loggedOut(ctx context.Context, v *Visit) (is bool) {
 	}
 	v.describe(a.claim.Request, a.claim.Attempt)
 	if isRedirect(v.Page.Status) {
-		v.Location, _ = u.Resolve(v.Page.Header.Get("Location")) // zero if there is no valid target
+		v.Location, _ = u.Resolve(v.Page.Header.Get("Location")) // a missing or invalid target gives a zero Location
 	}
 	is, err := callLoggedOut(x.account.LoggedOut, v)
 	switch {
@@ -214,7 +214,7 @@ func (a *attempt) logInAgain(ctx context.Context, x *session, u weburl.URL) (aga
 	}
 	x.turn <- struct{}{}
 	defer func() { <-x.turn }()
-	if x.serial > a.login { // another page has caused a login
+	if x.serial > a.login { // another page has caused a login since this page was requested
 		return true, nil
 	}
 	if x.account.Login == nil || a.run.sessions.max.Reached(x.serial) {

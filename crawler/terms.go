@@ -46,7 +46,7 @@ type document struct {
 
 	license *consent.License // at least one of license and tdm is set if the document has statements
 	tdm     *consent.TDM
-	known   bool // the document was read, or could not be
+	known   bool // the document was read, or the attempts to read it have failed
 	unused  bool // no page has used the document since the request; one page may do so even after Expires, because the host may be slow
 	busy    bool // the document is being requested
 	next    weburl.URL
@@ -63,8 +63,8 @@ type terms struct {
 
 	mu    sync.Mutex
 	files map[string]*document // keyed by URL
-	of    map[string]int       // number of files, keyed by their Site
-	bytes int                  // total bytes of their bodies
+	of    map[string]int       // number of documents, keyed by their Site
+	bytes int                  // total bytes of the documents' bodies
 	sites map[string]siteTerms // keyed by origin
 	held  map[weburl.URL]waitingPage
 	holds int // bytes of the pages in held
@@ -101,7 +101,7 @@ func newTerms(c *Config) *terms {
 
 // named returns the URLs of the documents that must be read before u is requested or, if p is not nil, before the response of p is used.
 func (t *terms) named(u weburl.URL, group *robots.Group, p *consent.Page) []string {
-	reserved := t.policy.Obeys(consent.AIInput, consent.TrainAI) // whether tdmrep.json can forbid a purpose of the crawl
+	reserved := t.policy.Obeys(consent.AIInput, consent.TrainAI) // a tdmrep.json can forbid a purpose of the crawl
 	if !reserved && p == nil && (group == nil || len(group.Licenses()) == 0) {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (t *terms) missing(ctx context.Context, u weburl.URL, names []string) (d *d
 		default:
 			d.busy = true
 			if d.next.IsZero() {
-				d.next, _ = weburl.Parse(name) // valid, because named has resolved it
+				d.next, _ = weburl.Parse(name) // named has resolved the name, so it is a valid URL
 			}
 			return d, false
 		}
@@ -369,7 +369,7 @@ func (a *attempt) forbiddenBefore(ctx context.Context) (ended bool) {
 		return false
 	}
 	names := a.run.terms.named(u, group, nil)
-	if len(names) == 0 || forbids(group, u) { // the gate handles URLs that robots.txt forbids
+	if len(names) == 0 || forbids(group, u) { // a URL that robots.txt forbids is left to the gate
 		return false
 	}
 	if h := a.run.gate.Host(u.Host()); h.GivenUp != "" || h.OptedOut {
@@ -390,7 +390,7 @@ func (a *attempt) forbiddenBefore(ctx context.Context) (ended bool) {
 // is requested first: ended is true, and the page waits.
 func (a *attempt) resourceForbidden(ctx context.Context, x *rendering, u weburl.URL) (reason string, ended bool) {
 	group, known := a.run.gate.Group(u)
-	if !known { // the robots.txt of the resource is requested first
+	if !known { // robots.txt must be read before the documents that it names
 		return "", false
 	}
 	names := a.run.terms.named(u, group, nil)
@@ -420,7 +420,7 @@ func (t *terms) resourceReason(ctx context.Context, p consent.Page, names []stri
 func (a *attempt) waitsForTerms(ctx context.Context, v *Visit, names []string) bool {
 	d, busy := a.run.terms.missing(ctx, v.URL, names)
 	if d != nil {
-		a.run.terms.putBack(d, false) // the next claim requests the document, after the host's delay
+		a.run.terms.putBack(d, false) // the next claim of the page requests d, after the host's delay
 	}
 	if d == nil && !busy {
 		return false
@@ -468,7 +468,7 @@ func (a *attempt) readTerms(ctx context.Context, u weburl.URL, names []string, x
 	a.account(ctx, answer)
 	a.run.cfg.Trace.answered(a.claim.URL, answer)
 	if a.run.commits != nil {
-		a.run.commits.wake() // the request ends no visit
+		a.run.commits.wake() // this request ends no visit, so nothing else wakes the committer
 	}
 	a.termsAnswered(ctx, d, answer, x)
 	return true, ""
@@ -500,7 +500,7 @@ func (a *attempt) termsAnswered(ctx context.Context, d *document, answer *fetche
 		a.run.causes.note(answer.Permit.URL().Origin(), page, answer.Err)
 		a.run.cfg.Trace.robots(d.next, a.run.gate)
 		t.putBack(d, false)
-	case page != nil && page.Challenged: // the Fetcher signs the next request for this URL
+	case page != nil && page.Challenged: // retry: the Fetcher will sign the next request for this URL
 		t.putBack(d, false)
 	case page != nil && page.Wall != "":
 		a.settleTerms(ctx, d, nil, &wallError{page.Wall})
@@ -554,14 +554,14 @@ func (a *attempt) termsNotRequested(ctx context.Context, d *document, err error,
 		if !wait.Copied {
 			a.run.cfg.Trace.waiting(a.claim.URL, wait)
 		}
-	case errors.As(err, &denied) && denied.Deferred() && own: // the gate has given up the host of the claim
+	case errors.As(err, &denied) && denied.Deferred() && own: // the gate has given up the host of the claimed URL
 		t.putBack(d, false)
 		if x != nil {
 			return false, denied.Reason
 		}
 		a.denied(ctx, denied)
 		return true, ""
-	case errors.As(err, &denied) && denied.Reason == politeness.ReasonRobots && strings.HasSuffix(d.URL, consent.TDMPath): // robots.txt forbids it to every crawler
+	case errors.As(err, &denied) && denied.Reason == politeness.ReasonRobots && strings.HasSuffix(d.URL, consent.TDMPath): // forbidden tdmrep.json: counts as a 403
 		a.settleTerms(ctx, d, &fetcher.Page{URL: d.next, Status: http.StatusForbidden, Ended: time.Now()}, nil)
 	case errors.As(err, &denied):
 		a.settleTerms(ctx, d, nil, errors.New(denied.Reason))
@@ -697,7 +697,7 @@ func (r *Report) AddTerms(host string, t *sink.Terms) {
 	if t.Effect != consent.Unmet.String() {
 		return
 	}
-	least := map[[2]string]sink.Cost{} // licences are alternatives, so only the cheapest is counted
+	least := map[[2]string]sink.Cost{} // licences are alternatives, so count only the cheapest for each currency and unit
 	for _, c := range t.Costs {
 		key := [2]string{c.Currency, c.Per}
 		if was, ok := least[key]; !ok || decimal(c.Amount).Cmp(decimal(was.Amount)) < 0 {

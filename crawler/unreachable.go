@@ -68,8 +68,8 @@ type unanswered struct {
 }
 
 const (
-	enoughAttempts = 3      // a host's robots.txt is requested at once, after 1 s, and 5 s later
-	maxUnanswered  = 10_000 // maximum number of hosts, because with more hosts a few seconds decide nothing
+	enoughAttempts = 3      // requests for robots.txt: at once, 1 s later, and another 5 s later
+	maxUnanswered  = 10_000 // with more hosts than this, failures within a few seconds prove nothing
 )
 
 // hear records that a host has responded. Nothing is recorded from then on.
@@ -143,7 +143,7 @@ func (v *unanswered) tried(c frontier.Claim, u weburl.URL, err error) {
 		return
 	}
 	spent := v.note(c.URL.Host(), u, err, v.gate.Origin(c.URL).Failures)
-	everyHost := fetcher.ReasonOf(err) == fetcher.ReasonProxyUnusable // all hosts are behind the unusable proxy
+	everyHost := fetcher.ReasonOf(err) == fetcher.ReasonProxyUnusable // behind a proxy that cannot be used, no host can be reached
 	if pending := v.queue.Stats().Hosts; everyHost || spent >= pending {
 		all, enough := v.of(func(host string) bool { return v.queue.HostPending(host) > 0 })
 		if everyHost || enough >= pending {

@@ -95,7 +95,7 @@ type Visit struct {
 	Hops     []string   // the redirects that led to the URL, oldest first
 	Kind     frontier.Kind
 	Priority int8    // priority in the queue: from Config.Priority, a seed or Enqueue
-	Score    float64 // score in the queue: from Config.Score, a seed or Enqueue, to about five digits
+	Score    float64 // score in the queue: from Config.Score, a seed or Enqueue; rounded to about five digits
 	Attempt  int     // 0 if the first attempt was final
 	Beyond   int     // links followed since the last page in scope, with Config.Scope.Beyond
 	Meta     []byte  // metadata of the URL's Request

@@ -30,7 +30,7 @@ func (r *run) work(ctx context.Context) {
 			continue
 		}
 		if errors.Is(err, frontier.ErrDrained) && r.sampler != nil && !drawn {
-			drawn = true // set before draw queues the drawn pages
+			drawn = true // before the call of draw, which queues pages
 			r.draw(ctx)
 			continue
 		}
@@ -74,7 +74,7 @@ type attempt struct {
 	claim    frontier.Claim
 	ready    time.Time     // time from which the host may be requested again; zero: unchanged
 	sent     bool          // a request was made, so that the host must pause until ready
-	held     bool          // the page waits for documents of terms
+	held     bool          // the claim is held until documents of the site's terms are read
 	group    *robots.Group // the robots.txt rules that apply to the parsed page; nil if there are none
 	reserved reservation
 	login    int               // serial number of the login with which the page was requested
@@ -151,20 +151,20 @@ func (a *attempt) request(ctx context.Context) {
 	}
 	a.run.cfg.Trace.answered(c.URL, answer)
 	page := answer.Page
-	if a.run.commits != nil && (a.run.cfg.Commits.Gate || page == nil || answer.Permit.Purpose() == politeness.Robots) { // may end no visit
+	if a.run.commits != nil && (a.run.cfg.Commits.Gate || page == nil || answer.Permit.Purpose() == politeness.Robots) { // for requests that end no visit
 		a.run.commits.wake()
 	}
 	switch {
 	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonLedger:
 		a.run.fail(answer.Err)
 		fallthrough
-	case (ctx.Err() != nil || answer.TurnLost) && (page == nil || page.Truncated != ""): // the crawler aborted the request
+	case (ctx.Err() != nil || answer.TurnLost) && (page == nil || page.Truncated != ""): // aborted by the crawler: no attempt
 		a.putBack(ctx, frontier.Again{}, nil)
-	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonHeader: // robots.txt would fail in the same way
+	case fetcher.ReasonOf(answer.Err) == fetcher.ReasonHeader: // a request for robots.txt with this header would fail, too
 		a.unanswered(ctx, answer.Err)
 	case answer.Permit.Purpose() == politeness.Robots:
 		a.robotsAnswered(ctx, answer)
-	case u != c.URL: // the claim stands for a seed, and the robots.txt is known
+	case u != c.URL: // a seed's robots.txt was requested in place of the seed: now the seed can be requested
 		a.putBack(ctx, frontier.Again{}, nil)
 	case answer.Err != nil:
 		a.unanswered(ctx, answer.Err)
@@ -230,7 +230,7 @@ func (a *attempt) robotsAnswered(ctx context.Context, answer *fetcher.Answer) {
 		a.run.cfg.Trace.retrying(u, trouble, answer.Ready)
 	}
 	if group, _ := a.run.gate.Group(u); forbids(group, u) {
-		a.ready = time.Time{} // the gate denies the URL, so it need not wait
+		a.ready = time.Time{} // do not wait for the host's delay: the gate will deny the URL without a request
 	}
 	a.putBack(ctx, frontier.Again{}, a.sitemaps(u))
 }
@@ -303,7 +303,7 @@ func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 		fallthrough
 	case ctx.Err() != nil && e.Ready.IsZero():
 		a.putBack(ctx, frontier.Again{}, nil)
-	case reason == fetcher.ReasonNoResources: // nothing was requested, so this is not an attempt
+	case reason == fetcher.ReasonNoResources: // retry that does not count as an attempt: nothing was requested
 		a.putBack(ctx, frontier.Again{NotBefore: time.Now().Add(pause(a.run.cfg.Retries.Pause, 0))}, nil)
 	case reason == fetcher.ReasonAddress, reason == fetcher.ReasonPort:
 		v.Outcome = Refused
@@ -312,7 +312,7 @@ func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 		a.salvage(ctx, v)
 	default:
 		a.ready = e.Ready
-		if !a.run.cfg.Retries.Max.Reached(a.claim.Attempt) { // otherwise the visit of the URL becomes final
+		if !a.run.cfg.Retries.Max.Reached(a.claim.Attempt) { // a retry follows: the host counts as not reached so far
 			a.run.unanswered.tried(a.claim, e.URL, e.Err)
 		}
 		a.retry(ctx, v)
@@ -323,7 +323,7 @@ func (a *attempt) unresolved(ctx context.Context, e *fetcher.LookupError) {
 func (a *attempt) unanswered(ctx context.Context, err error) {
 	v := &Visit{Outcome: Failed, Reason: reasonOf(err), Err: err}
 	switch {
-	case fetcher.ReasonOf(err) == fetcher.ReasonPermit: // nothing was sent, so this is not an attempt
+	case fetcher.ReasonOf(err) == fetcher.ReasonPermit: // retry that does not count as an attempt: nothing was sent
 		a.putBack(ctx, frontier.Again{}, nil)
 	case temporary(err):
 		a.retry(ctx, v)

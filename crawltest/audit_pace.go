@@ -139,7 +139,7 @@ func (a *auditor) crowded(r *Request, c conflict, operator time.Duration, per in
 		return
 	}
 	if rule == "P6" && c.sameHost(r) {
-		return // another rule has reported the request
+		return // reported by another rule
 	}
 	a.report(v)
 }
@@ -169,9 +169,9 @@ func (a *auditor) retryAfter(r *Request) {
 		v := Violation{Rule: "P7", Host: r.Host, First: *wt.by, Second: *r, Gap: r.Start.Sub(wt.by.End), Required: asked}
 		switch {
 		case wt.by.ended == 0 || wt.by.ended > r.began:
-			continue // the crawler had not received the answer yet
+			continue // the request began before the crawler received the answer
 		case (crowd > 1 || wt.by.Host != r.Host) && r.Start.Equal(wt.by.End):
-			continue // at this instant, the crawler may not have received the answer yet
+			continue // the crawler may not have received the answer at this instant
 		case r.Start.Before(wt.until):
 			v.Detail = "before " + wt.field + " was over"
 		case a.e.MaxRetryAfter > 0 && asked > a.e.MaxRetryAfter:

@@ -49,7 +49,7 @@ func (a *auditor) follow(first *Request) look {
 		if next == nil {
 			return look{first: first}
 		}
-		if next.ID > at.ID { // a response from a cache was requested earlier, for another reason
+		if next.ID > at.ID { // not a response from a cache, which was requested earlier for another reason
 			a.hops[next.ID] = true
 			next = a.again(next)
 		}

@@ -89,7 +89,7 @@ func (n *node) leads() []*node {
 // answered although it should have been, a requested URL that does not belong to the crawl, a URL answered completely
 // twice. /robots.txt is ignored.
 func (t Truth) Check(log []Request) []string {
-	want := make(map[string]bool) // the value is whether the URL was answered
+	want := make(map[string]bool) // keyed by URL: whether it was answered
 	for _, u := range slices.Concat(t.Pages, t.Redirects, t.Gone) {
 		want[canonURL(u)] = false
 	}

@@ -24,7 +24,7 @@ func (a *attrScan) next(page string, pos int) (next int, found bool) {
 		return pos, false
 	}
 	a.name = pos
-	pos++ // a name may begin with "="
+	pos++ // the first character belongs to the name, even "="
 	for pos < len(page) && class[page[pos]]&endsKey == 0 {
 		pos++
 	}
@@ -95,7 +95,7 @@ func (s *Scanner) readAttrs(pos int) int {
 	bare := a.bare && a.valueEnd == pos
 	s.t.closed = slash && !bare
 	if slash && bare {
-		s.departed++ // the tokenizer takes the "/" of a repeated attribute for the end of an empty element
+		s.departed++ // the tokenizer takes the "/" at the end of an unquoted value for that of an empty element
 	}
 	return pos + 1
 }

@@ -77,7 +77,7 @@ func treeBound(body []byte) int {
 		for ; found; size++ {
 			end, found = attrs.next(tag, end)
 		}
-		if read += end; end < 0 || read > 2*len(page) { // there are tags inside tags
+		if read += end; end < 0 || read > 2*len(page) { // tags within tags would make the time quadratic: give up
 			return maxTree + 1
 		}
 		switch tag = tag[:end]; {
@@ -151,14 +151,14 @@ func (f *formatting) start(a atom.Atom, tag string, size int) {
 	}
 	most := 3 // the Standard's "Noah's Ark clause" allows three equal ones
 	if a == atom.A || a == atom.Nobr {
-		most, tag, f.broken = 1, "", true // an element of this kind closes an earlier element of the same kind
+		most, tag, f.broken = 1, "", true // one element of this kind closes the one before
 	}
 	for _, e := range f.open {
 		if e.a == a && e.tag == tag {
 			most--
 		}
 	}
-	if most > 0 && len(f.open) < 512 { // html.Parse does not open more
+	if most > 0 && len(f.open) < 512 { // html.Parse keeps at most 512
 		f.open = append(f.open, formattingElement{a, tag, size})
 		f.size += size
 	}

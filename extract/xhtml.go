@@ -86,7 +86,7 @@ func (s *Scanner) xmlDeclarationEnd(lt int) int {
 		s.none.instruction = end < 0
 	case !s.none.doctype && hasPrefixFold(s.page[lt:], "<!doctype"):
 		end = doctypeEnd(s.page, lt+len("<!doctype"))
-		s.none.doctype = true // because a page has at most one
+		s.none.doctype = true // further ones are not searched for, because a page has at most one
 	}
 	return max(0, end)
 }

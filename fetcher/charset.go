@@ -178,7 +178,7 @@ func validUTF8(body []byte) bool {
 func detect(body []byte) string {
 	i := bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
 	if i < 0 {
-		i = 0 // the whole body, because ISO-2022-JP consists of ASCII bytes
+		i = 0 // take the whole body: ISO-2022-JP consists of ASCII bytes
 	}
 	guess := chardet.Detect(body[i:min(len(body), i+detectLimit)])
 	if guess.Confidence < minConfidence {
@@ -186,7 +186,7 @@ func detect(body []byte) string {
 	}
 	name := canonical(guess.Encoding)
 	if name == utf8Name {
-		return "" // the guess is wrong, because valid UTF-8 was recognised before
+		return "" // a wrong guess: the body was found not to be valid UTF-8
 	}
 	return name
 }

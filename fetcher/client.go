@@ -110,7 +110,7 @@ func (c *Client) step(ctx context.Context, r politeness.Request) (_ *Answer, err
 	defer release()
 	a.Page, a.Err = c.Fetcher.Fetch(held, a.Permit)
 	a.TurnLost = held.Err() != nil && ctx.Err() == nil
-	if p := a.Page; p != nil && !p.Challenged { // checked here, so that Wall is set for any Fetcher
+	if p := a.Page; p != nil && !p.Challenged { // set here and not by Fetch, so that Wall works with any Fetcher
 		p.Wall = challenge.Of(p.Status, p.Header, p.Body)
 	}
 	reply := replyOf(a)

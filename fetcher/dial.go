@@ -279,7 +279,7 @@ const descriptorPause = 100 * time.Millisecond
 
 // full reports whether err means that this process, or this machine, cannot open another file.
 func full(err error) bool {
-	var dns *net.DNSError // the type *net.DNSError does not wrap the cause
+	var dns *net.DNSError // net.DNSError keeps only the text of its cause
 	if errors.As(err, &dns) {
 		return strings.Contains(dns.Err, syscall.EMFILE.Error()) || strings.Contains(dns.Err, syscall.ENFILE.Error())
 	}

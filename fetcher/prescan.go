@@ -87,7 +87,7 @@ func (s *scanner) tag() {
 
 // meta returns the encoding that the attributes of a META element declare.
 func (s *scanner) meta() string {
-	var seen [3]bool // of http-equiv, content and charset, only the first occurrence counts
+	var seen [3]bool // for http-equiv, content and charset: only the first attribute of each name counts
 	gotPragma, needPragma, charset := false, false, ""
 	for {
 		name, value, ok := s.attribute()
@@ -112,7 +112,7 @@ func (s *scanner) meta() string {
 	}
 	switch charset {
 	case utf16BE, utf16LE:
-		return utf8Name // the body is not UTF-16, because the declaration could be read as ASCII
+		return utf8Name // a declaration that could be read as ASCII cannot be in UTF-16
 	case "x-user-defined":
 		return fallbackName
 	}
@@ -132,7 +132,7 @@ func (s *scanner) attribute() (name, value string, ok bool) {
 		return "", "", false
 	}
 	start := s.pos
-	s.pos++ // "=" may begin a name
+	s.pos++ // the first character belongs to the name, even "="
 	for s.pos < len(s.b) && s.b[s.pos] != '=' && !isSpace(s.b[s.pos]) && s.b[s.pos] != '/' && s.b[s.pos] != '>' {
 		s.pos++
 	}

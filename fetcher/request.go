@@ -54,7 +54,7 @@ func (x *exchange) header(ctx context.Context) (http.Header, error) {
 	h := make(http.Header, len(x.f.header)+5)
 	maps.Copy(h, x.f.header)
 	h["User-Agent"] = []string{x.grant.UserAgent()}
-	if x.purpose == politeness.Resource { // resources of a page are not documents
+	if x.purpose == politeness.Resource { // a resource need not be a document
 		h["Accept"] = []string{"*/*"}
 	}
 	optional(h, "If-None-Match", x.validators.ETag)

@@ -63,7 +63,7 @@ func (g *gzipMembers) over() bool {
 	if g.peeked == 0 {
 		return false
 	}
-	_, _ = g.in.Discard(g.peeked - g.whole.Len()) // the discarded bytes are in the buffer
+	_, _ = g.in.Discard(g.peeked - g.whole.Len()) // cannot fail: the bytes are in the buffer
 	g.peeked = 0
 	return true
 }

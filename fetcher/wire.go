@@ -54,7 +54,7 @@ func (w *wire) arm(t *turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.turn != t {
-		w.dead = true // too late, because the fetch has ended
+		w.dead = true // too late: the fetch has ended
 		return
 	}
 	w.armed = t.written.IsZero()

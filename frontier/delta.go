@@ -29,7 +29,7 @@ func (d *deltas) append(dst, model, rec []byte) []byte {
 	if d.model != &model[0] {
 		d.learn(model)
 	}
-	own := 0 // index in rec up to which rec is encoded
+	own := 0 // the bytes of rec before this index are encoded
 	for i := 0; i+minPiece <= len(rec); {
 		from := int(d.at[fourHash(rec[i:])]) - 1
 		n := 0

@@ -28,7 +28,7 @@ type item struct {
 	rec      record
 	hash     uint64 // hash of the item's Key; 0: not computed yet
 	turn     uint64 // arrival number
-	late     uint32 // order in which items with the same turn returned; a record in a lane comes last
+	late     uint32 // order of return among items with the same turn; a record in a lane comes last
 	attempt  int32
 	rank     int32 // rank of the score, see packed.Rank
 	priority int8

@@ -35,7 +35,7 @@ const (
 
 const (
 	stateBits = 3
-	maxDepth  = 1<<(16-stateBits) - 1 // stored in a mark if the depth is in seen.deep
+	maxDepth  = 1<<(16-stateBits) - 1 // a mark with this depth means that the depth is in seen.deep
 )
 
 func (m mark) state() state      { return state(m & (1<<stateBits - 1)) }
@@ -90,7 +90,7 @@ func (sh *shard) search(hash uint64) (i int, known bool) {
 	if n == 0 {
 		return 0, false
 	}
-	at, _ := bits.Mul64(hash<<8, n) // the top bits have selected the shard
+	at, _ := bits.Mul64(hash<<8, n) // without the top bits, which have selected the shard
 	for {
 		switch sh.hashes[at] {
 		case hash:

@@ -87,7 +87,7 @@ func (c *Challenge) params(p *httpsfv.Params) error {
 		v, _ := p.Get(name)
 		s, text := v.(string)
 		switch {
-		case name == "created", name == "expires": // every signature has created and expires; the server's values are ignored
+		case name == "created", name == "expires": // ignored, because every signature has its own values
 		case name == "tag" && s == tagRequest:
 		case name == "alg" && s == algorithm:
 		case name == "keyid" && text:
@@ -113,7 +113,7 @@ func (c *Challenge) cover(it httpsfv.Item) error {
 	}
 	params := len(it.Params.Names())
 	switch {
-	case name == "signature-agent" && keyed && params == 1 && key == c.Label: // every signature covers this component
+	case name == "signature-agent" && keyed && params == 1 && key == c.Label: // every signature covers this component anyway
 	case params > 0:
 		return fmt.Errorf("component %q with parameters cannot be covered", printable(name))
 	case slices.Contains(covered, name):

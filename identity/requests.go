@@ -42,7 +42,7 @@ func (r *Requests) Sign(u weburl.URL, h http.Header) (keyID string, answered fun
 	}
 	signed.Set(h)
 	again := r.take(u.String())
-	m.Header = nil // the header is modified after the request
+	m.Header = nil // the header changes after this request, so m must not keep it
 	return signed.KeyID, func(status int, h http.Header) bool {
 		v := r.policy.Answer(Answer{Request: m, Signed: signed, Again: again, Status: status, Header: h, Time: time.Now()})
 		if v.Note != "" {

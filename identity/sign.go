@@ -158,7 +158,7 @@ func requestInput(k *signingKey, c Challenge, now time.Time) httpsfv.InnerList {
 	items = append(items, component("signature-agent", "key", c.Label))
 	expires := now.Add(signatureLifetime)
 	if e := k.window.Expires; !e.IsZero() && e.Before(expires) {
-		expires = e // at time e, the key leaves the directory
+		expires = e // the key leaves the directory at e
 	}
 	return inputOf(items, "created", now.Unix(), "keyid", k.id, "alg", algorithm, "expires", expires.Unix(), "nonce", c.Nonce, "tag", tagRequest)
 }

@@ -59,7 +59,7 @@ func parseField(text string) (f field, err error) {
 	name, value, ok := strings.Cut(rest, ":")
 	f.name, f.value = strings.TrimSpace(name), strings.TrimSpace(value)
 	switch {
-	case !ok, strings.ContainsAny(f.name, " \t"), strings.HasPrefix(value, "//"): // the colon belongs to a URL with another scheme
+	case !ok, strings.ContainsAny(f.name, " \t"), strings.HasPrefix(value, "//"): // not "Name: value"; the colon may be that of a URL
 		return f, &itemError{firstWord(f.name), errors.New("want 'Name: value', or 'https://site.to.crawl Name: value' for one origin")}
 	case f.value == "":
 		return f, &itemError{f.name, errors.New("it has no value")}
@@ -94,7 +94,7 @@ func keptFields(v []string) []string {
 		f, err := parseField(text)
 		switch {
 		case err != nil:
-			f = field{name: "?", value: secretGone} // any part of the text may be a secret
+			f = field{name: "?", value: secretGone} // mask the whole text: any part of it may be a secret
 		case !f.isKept():
 			f.value = secretGone
 		}

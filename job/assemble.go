@@ -110,7 +110,7 @@ type assembler struct {
 	path  string
 
 	mu      sync.Mutex
-	written map[string]extent // files whose hashes are known because they were computed while writing
+	written map[string]extent // lengths and hashes computed while the files were written, by name
 }
 
 func (a *assembler) make() error {
@@ -175,7 +175,7 @@ func (a *assembler) visits() error {
 		err := parse(line, &v)
 		return v.Ended, err
 	}, nil)
-	for i := range a.Sources { // free disk space
+	for i := range a.Sources { // the fetched copies are merged: free their disk space
 		if s := &a.Sources[i]; s.fetched {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir(), VisitsName)))
 		}
@@ -224,7 +224,7 @@ func wholeSize(path string) (size int64, err error) {
 		return 0, err
 	}
 	var b [1]byte
-	for ; size > 0; size-- { // an incomplete last line is short
+	for ; size > 0; size-- { // byte by byte, because an incomplete last line is short
 		if _, err := f.ReadAt(b[:], size-1); err != nil {
 			return 0, err
 		}
@@ -343,7 +343,7 @@ func (a *assembler) cut(s *Source) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.Restore(context.Background(), serial<<40|s.files[last].Bytes), w.Close(context.Background())) // see package warc: Offsets
+	return errors.Join(w.Restore(context.Background(), serial<<40|s.files[last].Bytes), w.Close(context.Background())) // an offset as package warc describes it
 }
 
 // archivePrefix returns the beginning of the names of a segment's archives.
@@ -366,7 +366,7 @@ func (a *assembler) copy(s *Source, name string) error {
 	if err := os.MkdirAll(filepath.Join(a.path, path.Dir(name)), 0o755); err != nil {
 		return err
 	}
-	if s.fetched { // the copy is already synced
+	if s.fetched { // a fetched copy was synced when it was made
 		return os.Rename(filepath.Join(s.dir(), filepath.FromSlash(name)), filepath.Join(a.path, filepath.FromSlash(name)))
 	}
 	d, err := openDir(s.dir())
@@ -515,7 +515,7 @@ func (a *assembler) summary() error {
 	rep := &a.Report
 	rep.Hosts = len(facts.Hosts) + facts.MoreHosts
 	rep.Runs = 1
-	if rep.Ended = facts.Last; rep.Ended.IsZero() { // nothing was requested
+	if rep.Ended = facts.Last; rep.Ended.IsZero() { // no request, so there is no last line
 		rep.Ended = time.Now().UTC()
 	}
 	rep.Elapsed = crawler.Duration{Duration: max(0, rep.Ended.Sub(rep.Started))}

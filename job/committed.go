@@ -65,7 +65,7 @@ func (r *Reader) extents(f func(name string, e *extent)) (err error) {
 			}
 			return err
 		})
-		if err == nil || missingFile(err) || try == 5 || !r.Running() { // the process may have replaced a file of the queue meanwhile
+		if err == nil || missingFile(err) || try == 5 || !r.Running() { // the process may have replaced a file of the queue: try again
 			return err
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -153,7 +153,7 @@ func (j *Job) obey(c *Change) error {
 		if err != nil {
 			return err
 		}
-		if err := j.crawler.Slower(host, delay); err != nil && !errors.Is(err, politeness.ErrShorter) { // the configured delay is longer now
+		if err := j.crawler.Slower(host, delay); err != nil && !errors.Is(err, politeness.ErrShorter) { // ErrShorter: the configured delay is longer now
 			return err
 		}
 	}

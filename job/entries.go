@@ -104,11 +104,11 @@ func (d jobFiles) checkTop() error {
 
 // checkNew reports why a directory without a manifest cannot become a job.
 func (d jobFiles) checkNew(names map[string]bool) error {
-	delete(names, manifestName+newSuffix) // left by a process that was killed at its start
+	delete(names, manifestName+newSuffix) // a process that was killed at its start may have left this file
 	delete(names, lockName)
-	delete(names, storedName) // written before the manifest
+	delete(names, storedName) // a new job writes this file before the manifest
 	delete(names, storedName+newSuffix)
-	delete(names, settingsName) // its contents are checked by checkJob
+	delete(names, settingsName) // checkJob checks the contents of this directory
 	maps.DeleteFunc(names, func(name string, _ bool) bool { return tolerated(name) })
 	dir := d.root.Name()
 	switch {
@@ -144,7 +144,7 @@ func (d jobFiles) checkEntry(e fs.DirEntry) error {
 
 // checkIn checks the entries of a subdirectory of a job. The bodies of robots.txt files, one per host, are checked when they are opened.
 func (d jobFiles) checkIn(dir string, ours func(name string) bool) error {
-	names, err := plainDir{root: d.root}.names(dir) // local files only, not those in the store
+	names, err := plainDir{root: d.root}.names(dir) // only the files in the directory, not those in the store
 	if err != nil {
 		return outputError(err)
 	}

@@ -65,7 +65,7 @@ func (e *extent) check(f io.ReaderAt, size int64) (hash.Hash, error) {
 		return nil, short(size, e.Bytes)
 	}
 	h, from := e.From.hash(), e.From.Bytes
-	if h == nil { // the state may be from another version of Go
+	if h == nil { // another version of Go may have stored the state: hash from the beginning
 		h, from = sha256.New(), 0
 	}
 	if _, err := io.Copy(h, io.NewSectionReader(f, from, e.Bytes-from)); err != nil {
@@ -129,7 +129,7 @@ func (d jobFiles) queueError(err error) error {
 		}
 		return err
 	}
-	text, _, _ := strings.Cut(err.Error(), "\n") // every reader of the queue reports the same damage; the first report is enough
+	text, _, _ := strings.Cut(err.Error(), "\n") // keep one line: every reader of the queue adds the same damage
 	if abs, absErr := filepath.Abs(d.path(frontierName)); absErr == nil {
 		if _, cause, ok := strings.Cut(text, abs+": "); ok {
 			text = cause

@@ -147,7 +147,7 @@ func (d plainDir) readSettings(name string) ([]byte, error) {
 func readSeeded(in *bufio.Reader, path string) (all []byte, err error) {
 	for other, seed := 0, false; ; {
 		part, err := in.ReadSlice('\n')
-		if len(all) == 0 || all[len(all)-1] == '\n' { // all is at the start of a line
+		if len(all) == 0 || all[len(all)-1] == '\n' { // part begins a line
 			seed = isSeedLine(part)
 		}
 		if !seed {

@@ -109,7 +109,7 @@ func (r *Reader) Running() bool {
 	}
 	host, _ := os.Hostname() // "" if it is not known
 	if m.Last().Host.Name != host {
-		return true // running or killed: only the other machine knows
+		return true // only the other machine knows whether the process still runs
 	}
 	p, err := os.FindProcess(m.Last().PID)
 	if err != nil {

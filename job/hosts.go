@@ -230,7 +230,7 @@ func quoted(v any) string {
 // withoutValues returns the text of the setting without the values of header fields, which may be secrets.
 func withoutValues(text []string) []string {
 	all, err := recordedHosts(one(text))
-	if err != nil { // cannot happen, because the setting was parsed before
+	if err != nil { // cannot happen: the setting was parsed before
 		return []string{"[]"}
 	}
 	for i := range all {
@@ -271,7 +271,7 @@ func (f *File) addHosts(key, value *yaml.Node) error {
 
 // checkHosts returns an error about entries that are wrong regardless of the other settings, with their lines.
 func checkHosts(all []crawler.HostSettings, list *yaml.Node) error {
-	own := politeness.Config{OwnHosts: func(string) int { return 1 }} // delays are not checked here: their minimum depends on other keys
+	own := politeness.Config{OwnHosts: func(string) int { return 1 }} // skips minimum delays, which depend on other keys
 	return wrongEntries(all, own, func(i int, err error) error { return lineError{list.Content[i].Line, err} })
 }
 

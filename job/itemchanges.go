@@ -36,7 +36,7 @@ type ItemChange[T any] struct {
 func Changes[T any](key func(T) string, jobs ...*Reader) iter.Seq2[ItemChange[T], error] {
 	return func(yield func(ItemChange[T], error) bool) {
 		pages, keys := extsort.New("", 0), extsort.New("", 0)
-		defer func() { _ = errors.Join(pages.Close(), keys.Close()) }() // temporary files without names
+		defer func() { _ = errors.Join(pages.Close(), keys.Close()) }() // temporary files without names: errors of closing do no harm
 		err := sortByPage(pages, key, jobs)
 		if err == nil {
 			err = sortByKey(keys, pages, len(jobs)-1)

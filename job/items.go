@@ -28,7 +28,7 @@ func ItemsLines() Items {
 func ItemsCSV(columns ...string) Items {
 	return Items{ItemsCSVName, func(o *outputs, file string) (sink.Sink, error) {
 		return kept(o, file, func(f *segmented) (sink.Sink, error) {
-			if f.open.bytes == 0 { // columns may change as long as nothing was committed
+			if f.open.bytes == 0 { // nothing was committed, so the columns may change: begin the file anew
 				if err := f.Truncate(0); err != nil {
 					return nil, err
 				}
@@ -49,7 +49,7 @@ func ItemsCSV(columns ...string) Items {
 func ItemsTable[S sink.Sink](open func(path, table string) (S, error)) Items {
 	return Items{ItemsTableName, func(o *outputs, file string) (sink.Sink, error) {
 		d := o.commits.files
-		f, err := d.edit(file, 0) // reserves the name for the database
+		f, err := d.edit(file, 0) // create the file, which reserves the name for the database
 		if err != nil {
 			return nil, err
 		}

@@ -262,7 +262,7 @@ func start(dir string, c Config, seeds []string, why opening) (*Job, error) {
 		return nil, errors.Join(err, j.release())
 	}
 	if j.uploads != nil && j.uploads.claimed {
-		_ = j.uploads.describe(context.Background()) // an error here is ignored: Run tries again
+		_ = j.uploads.describe(context.Background()) // ignore an error: Run tries again
 	}
 	return j, nil
 }
@@ -278,7 +278,7 @@ func (c *Config) forJob(dir string, seeds []weburl.URL) (crawler.Config, error) 
 		return crawler.Config{}, &Error{Kind: Refused, Err: err}
 	}
 	if dir != "" {
-		if err := c.readLists(dir); err != nil && !errors.As(err, new(*KeyError)) { // Crawler returns errors about keys
+		if err := c.readLists(dir); err != nil && !errors.As(err, new(*KeyError)) { // errors about keys are returned by Crawler below
 			return crawler.Config{}, err
 		}
 	}
@@ -391,7 +391,7 @@ func (j *Job) startUploads(ctx context.Context) (end func()) {
 func (j *Job) release() error {
 	if j.uploads != nil {
 		j.uploads.leave()
-		_ = open.Close(j.uploads.store) // the contents of the store were synced
+		_ = open.Close(j.uploads.store) // all contents of the store were synced, so an error loses nothing
 		j.uploads = nil
 	}
 	if j.lock == nil {

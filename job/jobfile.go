@@ -18,7 +18,7 @@ import (
 // File is a job file: keys and their values, as text.
 type File struct {
 	path    string
-	alone   bool // the file is given as text and must not read other files
+	alone   bool // the file is given as text, without a path, and must not read other files
 	entries map[string]entry
 }
 
@@ -134,7 +134,7 @@ func (f *File) expand(short *Shorthand, e *entry) error {
 	if err != nil {
 		return fmt.Errorf("%s: %s: %w", f.at(e.line), short.Name, err)
 	}
-	if key := KeyNamed(short.Name); key != nil && key.Check(e.values...) == nil { // in a job's own file: the value of the key short.Name
+	if key := KeyNamed(short.Name); key != nil && key.Check(e.values...) == nil { // the file of a job uses the name for the key
 		all = Settings{{Name: short.Name, Values: e.values}}
 	}
 	for i := range all {

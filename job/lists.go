@@ -31,7 +31,7 @@ func mediaType(s string) (string, error) {
 	if err == nil {
 		return s, nil
 	}
-	_, what, _ := strings.Cut(err.Error(), `rule "": `) // cut the empty name of the rule
+	_, what, _ := strings.Cut(err.Error(), `rule "": `) // drop the prefix with the rule's empty name
 	return "", errors.New(what)
 }
 

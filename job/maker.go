@@ -102,7 +102,7 @@ func (c *Config) Outside() (all []Outside) {
 			all = append(all, Outside{OutsideFile, s.Text(), key})
 		}
 	}
-	if from := c.origins["state"]; c.State != "" && from != "flag" && !strings.HasPrefix(from, "environment ") { // jobs do not store this setting
+	if from := c.origins["state"]; c.State != "" && from != "flag" && !strings.HasPrefix(from, "environment ") { // from a job file: jobs do not store this setting
 		all = append(all, Outside{OutsideFile, c.State, "state"})
 	}
 	if c.Browser.Path != "" && c.Crawl.Render.Renders() {

@@ -20,7 +20,7 @@ type Matching struct {
 	Unvisited   int   `json:"unvisited"`             // URLs that were requested but have no visit
 	Cached      int   `json:"cached,omitempty"`      // visits that claim a response from a cache, so that no request is expected
 
-	finished bool // every requested URL must have its visit
+	finished bool // the crawl left no URL, so every requested URL must have a visit
 }
 
 // maxUnrequested limits the line numbers in Unrequested.

@@ -108,7 +108,7 @@ func (n *NodeStore) claim(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if o.Name != probeName && o.Name != storedName { // left by an interrupted claim
+			if o.Name != probeName && o.Name != storedName { // an interrupted claim may have left these two objects
 				return fmt.Errorf("the place of the node is not empty: there is %s; name another prefix", o.Name)
 			}
 		}
@@ -159,7 +159,7 @@ func (n *NodeStore) run(ctx context.Context) {
 		if err == nil {
 			n.say("")
 			delay = firstTry
-		} else { // a new segment does not shorten the delay
+		} else { // wake stays nil, so that a new segment does not shorten the delay
 			n.say(fmt.Sprintf("%v; the node works, and it is tried again", err))
 			wake, again = nil, time.After(delay)
 			delay = min(2*delay, lastTry)

@@ -113,7 +113,7 @@ func (o *outputs) openArchive(j *Job, cfg *crawler.Config) error {
 	w := j.config.WARC
 	w.Prefix = o.archivePrefix
 	if most := j.config.segmentSize(); (j.config.MaxDisk > 0 || j.config.KeepLocal > 0) && most > 0 && (w.MaxSize <= 0 || w.MaxSize > most) {
-		w.MaxSize = most // archives have the same limit as segments
+		w.MaxSize = most // limit archives as segments are limited
 	}
 	if o.commits.age > 0 && w.MaxAge == 0 {
 		w.MaxAge = o.commits.age
@@ -134,7 +134,7 @@ func (o *outputs) openFrontier(j *Job, cfg *crawler.Config) error {
 	if err := j.files.checkFrontier(); err != nil {
 		return err
 	}
-	share := func(all, least int) int { return max(least, 4*all/max(4, j.config.Parallel)) } // parallel jobs share the memory of four
+	share := func(all, least int) int { return max(least, 4*all/max(4, j.config.Parallel)) } // from the fifth parallel job on, all share the memory of four
 	store, err := disk.Open(j.files.path(frontierName), disk.Config{
 		Key: cfg.Canonical.Key, HostSlots: cfg.Politeness.OwnHosts, ReopenDelay: max(0, cfg.Politeness.Delay),
 		BestFirst: cfg.BestFirst, Patience: cfg.Patience(), LastWrite: j.files.path(lastWriteName), MaxTables: openfiles.Share(openfiles.Limit() / max(1, j.config.Parallel)).Tables,

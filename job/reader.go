@@ -129,7 +129,7 @@ func parseLedger() func([]byte, *ledger.Entry) error {
 			return nil
 		}
 		*e = ledger.Entry{}
-		return json.Unmarshal(line, e) // the JSON was written by another program
+		return json.Unmarshal(line, e) // accept the JSON of other programs, too
 	}
 }
 

@@ -28,7 +28,7 @@ type Recording struct {
 	readers []*Reader
 	jobs    bool // all recordings are of jobs, which record every response
 	seed    maphash.Seed
-	failed  []failure // sorted
+	failed  []failure // sorted by key
 	reasons []string
 	copied  map[string]*fetcher.Recorded // robots.txt files that other crawls requested, by URL
 }
@@ -284,7 +284,7 @@ func (r *Reader) openArchived(file string) (warc.File, int64, error) {
 
 // newPages returns the Pages of an archive. On error it closes the archive.
 func newPages(archive *warc.Archive, fetch fetcher.Config) (*Pages, error) {
-	fetch.Wanted, fetch.Signer, fetch.Headers = nil, nil, nil // nothing is sent
+	fetch.Wanted, fetch.Signer, fetch.Headers = nil, nil, nil // these fields affect only requests, and none is sent
 	read, err := fetcher.NewReplayer(fetch, nil)
 	if err != nil {
 		return nil, errors.Join(err, archive.Close())

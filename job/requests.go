@@ -121,8 +121,8 @@ func (f *rulesFile) add(r *Request) {
 	hops := f.hops
 	f.hops = nil
 	switch policy := robots.ForStatus(e.Status); {
-	case e.Aborted: // an aborted request says nothing about the file
-	case e.Challenged: // a challenge says nothing about the file: the URL is requested again, at the same point in its redirects
+	case e.Aborted: // an aborted request decides nothing
+	case e.Challenged: // a challenge decides nothing: the URL is requested again, at the same point in its redirects
 		f.hops = hops
 	case e.Err != "", e.Wall != "", e.Truncated != "" && e.Truncated != politeness.CutByLength, policy == robots.Unreachable:
 		f.failed = r

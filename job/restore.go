@@ -265,7 +265,7 @@ func (r *restorer) keep() error {
 		whole, n := segmentOf(o.Name)
 		archive := strings.HasPrefix(o.Name, archiveName+"/")
 		switch {
-		case slices.Contains(unsummed, whole), strings.HasPrefix(o.Name, frontierName+"/"): // objects that no job stores
+		case slices.Contains(unsummed, whole), strings.HasPrefix(o.Name, frontierName+"/"): // no job stores such objects
 			continue
 		case whole == LedgerName && n >= last[whole]:
 			if err := r.object(o); err != nil {

@@ -191,7 +191,7 @@ func (u *uploads) storeRobots(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, name := range names {
-		if u.j.files.root.Remove(name) == nil { // if removal fails, the file stays
+		if u.j.files.root.Remove(name) == nil { // a file that cannot be removed stays in the directory
 			u.gone[name] = true
 		}
 	}

@@ -152,7 +152,7 @@ func (w *SegmentWriter) values() (map[string][]byte, error) {
 	s.Visits = w.visits.n
 	w.readClock()
 	if w.Stored != nil {
-		if s.Stored = w.Stored(); s.Stored.IsZero() { // the state of the hosts was never stored, so no response counts
+		if s.Stored = w.Stored(); s.Stored.IsZero() { // the state of the hosts was never stored, so it covers no response
 			s.Stored = s.Begun
 		}
 	}

@@ -212,7 +212,7 @@ func (s *segmentReader) ReadAt(b []byte, at int64) (n int, err error) {
 		}
 		m, err := s.f.(io.ReaderAt).ReadAt(b[n:n+int(min(int64(len(b)-n), p.end-at))], at-begin)
 		n, at = n+m, at+int64(m)
-		if err != nil && (at < p.end || !errors.Is(err, io.EOF)) { // EOF before p.end: the file was truncated
+		if err != nil && (at < p.end || !errors.Is(err, io.EOF)) { // io.EOF is an error only before p.end: the file was truncated
 			return n, err
 		}
 	}
@@ -241,7 +241,7 @@ type segmented struct {
 
 	mu     sync.Mutex
 	before *segmentReader // segments before the open one
-	untold []*evidence    // of before, segments whose present state no commit has recorded
+	untold []*evidence    // those segments of before whose present state no commit has recorded
 	open   *evidence
 	full   bool // the open segment is closed: the next Write begins another
 	torn   bool // a Write failed in part, and Truncate was not called since
@@ -385,7 +385,7 @@ func (s *segmented) Truncate(size int64) error {
 			return err
 		}
 	}
-	if s.full && s.before.size()+s.open.bytes == size { // a closed segment is never opened for writing again
+	if s.full && s.before.size()+s.open.bytes == size { // nothing to remove, and a closed segment must not be opened for writing
 		return nil
 	}
 	err := s.open.Truncate(size - s.before.size())

@@ -140,7 +140,7 @@ func (all Settings) YAML(urls Setting) string {
 			kind = k.Kind()
 		}
 		switch {
-		case s.Name == keyHeader && len(s.Values) > 0: // a job file can refer to the values, unlike to the password of a proxy
+		case s.Name == keyHeader && len(s.Values) > 0: // secrets are left out: a job file can say where they are, such as env:NAME
 			s = s.withoutSecrets()
 			writeList(&b, s.Name, &s)
 		case s.Name == keyHosts: // JSON, which is YAML on one line

@@ -16,7 +16,7 @@ type Shorthand struct {
 	Words []string // words that the value may be or begin with; several words are separated by commas
 	Bare  bool     // the shorthand without a value means true
 
-	keys map[string]string // words that set a key to a value other than its default, as "NAME=VALUE"
+	keys map[string]string // the setting that a word makes, as "NAME=VALUE", if it is not a default
 	read func(values []string) (Settings, error)
 }
 

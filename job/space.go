@@ -18,7 +18,7 @@ const (
 	freeShare   = 20      // the default is the disk's size divided by this
 	spareShare  = 8       // [Config.MaxDisk] divided by this is reserved for data written until a crawl has ended or paused
 	commitShare = 64      // a commit is made when the pages since the previous one reach [Config.MaxDisk] divided by this
-	measurePart = 50      // measuring the directory takes at most a process's time divided by this
+	measurePart = 50      // a process spends at most its running time divided by this on measuring the directory
 )
 
 // Space describes how much more the crawl of a job may write.
@@ -85,7 +85,7 @@ func SizeOf(dir string) (bytes int64, err error) {
 				bytes += info.Size()
 			}
 		}
-		if err == nil && !errors.Is(unread, fs.ErrNotExist) { // the queue may have replaced the file
+		if err == nil && !errors.Is(unread, fs.ErrNotExist) { // a file that is gone is no error: the queue may have replaced it
 			err = unread
 		}
 		return nil
@@ -194,7 +194,7 @@ func (j *Job) checkSpace() error {
 		return readError(err)
 	}
 	switch left, by := s.Left(); {
-	case left >= 0, j.uploads != nil: // storing files frees space
+	case left >= 0, j.uploads != nil: // with a store, storing files frees space
 		return nil
 	case by == crawler.FinishMaxDisk:
 		return refusedAs(ErrSpace, "job %s takes %s, which leaves too little of max-disk (%s): give more, or remove what is not needed", j.dir, cli.Bytes(s.Used), cli.Bytes(s.MaxDisk))

@@ -378,7 +378,7 @@ func RemoveStored(ctx context.Context, dir string) error {
 	if theirs, err := parseStored(b); err != nil || theirs.Job != list.Job {
 		return refused("%s is used by another job than %s: nothing in it is removed", list.Store, dir)
 	}
-	for o, err := range store.List(ctx, "") { // includes objects that are stored and not in the list yet
+	for o, err := range store.List(ctx, "") { // also lists objects that were stored and are not in the list yet
 		if err == nil && o.Name != storedName && d.mayBeOurs(o.Name) {
 			err = store.Delete(ctx, o.Name)
 		}

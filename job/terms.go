@@ -55,7 +55,7 @@ type termsChecker struct {
 	read    map[termsKey]*termsFile
 	absent  TermsCheck // visits without a record that should have one
 	archive *answers   // nil: the job has none
-	some    bool       // at least one visit has a record, so this version of the program writes them
+	some    bool       // at least one visit has a record, so the program that crawled writes records
 }
 
 // termsFile is a stored file in which a site states allowed uses.
@@ -377,7 +377,7 @@ func compare(recorded, again []sink.Statement) string {
 	}
 	for i, want := range again {
 		is := recorded[i]
-		if is.Name == "x402" { // the body is not stored
+		if is.Name == "x402" { // the statement is in the body, which is not stored: compare the rest
 			is.Name, is.Text = want.Name, want.Text
 		}
 		if is != want {

@@ -42,7 +42,7 @@ type uploads struct {
 	gone    map[string]bool // files of the list that were removed from the directory
 	paused  bool            // the crawl was paused for lack of space
 	wake    chan struct{}   // holds a value if there may be work
-	hurry   chan struct{}   // holds a value if the crawl waits
+	hurry   chan struct{}   // holds a value if the crawl waits for space
 	next    time.Time       // time at which the queue is stored next
 	leave   func()          // ends the lease
 
@@ -105,7 +105,7 @@ func (j *Job) openStore(ctx context.Context) error {
 	if v, ok := store.(interface {
 		Versioned(context.Context) (bool, error)
 	}); ok && u.claimed {
-		if on, err := v.Versioned(ctx); on && err == nil { // reading the state of versioning may need a separate permission
+		if on, err := v.Versioned(ctx); on && err == nil { // ignore an error: Versioned may need a separate permission
 			j.notef("the bucket of %s keeps versions: what is replaced or removed there stays, and is paid for", url)
 		}
 	}
@@ -200,7 +200,7 @@ func (u *uploads) committed() {
 		if !u.gone[name] {
 			u.held += e.Bytes
 		}
-		if was, stored := u.list.find(name); stored && was != (FileFact{e.Bytes, e.SHA256}) { // the file has grown since it was stored
+		if was, stored := u.list.find(name); stored && was != (FileFact{e.Bytes, e.SHA256}) { // the stored copy is older than the file
 			u.needed[name], u.needed[archiveIndex(name)] = true, true
 		}
 	}
@@ -279,7 +279,7 @@ func (u *uploads) run(ctx context.Context) {
 		case <-u.wake:
 		}
 		for delay := firstTry; ; delay = min(2*delay, lastTry) {
-			before, full := u.known(), u.full() // taken before looking for files to store
+			before, full := u.known(), u.full() // read before storing, to find out later whether anything was stored
 			err := u.storeReady(ctx)
 			if err == nil {
 				err = u.storeRobotsAgain(ctx)
@@ -473,7 +473,7 @@ func (j *Job) Upload(ctx context.Context) error {
 	if u == nil || !j.ended || j.manifest.Finish == "" || j.manifest.Finish == crawler.FinishError {
 		return nil
 	}
-	u.committed() // looks at the crawl's last commit
+	u.committed() // learns what the crawl's last commit contains
 	whole := j.manifest.Finish == crawler.FinishDone || j.manifest.Finish.Limit()
 	for delay := firstTry; ; delay = min(2*delay, lastTry) {
 		before := u.known()

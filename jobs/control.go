@@ -37,7 +37,7 @@ func (m *Manager) ask(id string, to State, from ...State) error {
 	case e.info.State != Running:
 		e.info.State = to
 		m.owe(e)
-	case to == Queued: // a job that is stopping is queued again once it has stopped
+	case to == Queued: // the job is stopping: once it has stopped, it is queued again
 		e.asked = ""
 	default:
 		e.asked = to

@@ -187,7 +187,7 @@ func (m *Manager) load() error {
 		case d.IsDir():
 			b, err := safefile.Read(filepath.Join(path, infoName), safefile.Settings)
 			if errors.Is(err, os.ErrNotExist) {
-				continue // e is not a job of the Manager
+				continue // the directory is not that of a job
 			}
 			e := newEntry()
 			var s stored
@@ -227,9 +227,9 @@ type stored struct {
 func (m *Manager) save(e *entry) error {
 	e.wake()
 	s := stored{e.info, e.pending}
-	if s.State == Running { // resumed unless another state was requested
+	if s.State == Running { // after the process is killed, the job is resumed, unless another state was requested
 		s.State = cmp.Or(e.asked, Queued)
-		s.Untold = m.events(e, s.State) // in case the process is killed before the job has stopped
+		s.Untold = m.events(e, s.State) // events to send if the process is killed before the job has stopped
 	}
 	b, err := json.MarshalIndent(&s, "", "\t")
 	if err == nil {

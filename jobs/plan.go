@@ -33,7 +33,7 @@ func (m *Manager) Plan(q Request) (*plan.Plan, job.Config, error) {
 	for _, s := range q.Seeds {
 		u, err := weburl.Parse(s)
 		if err != nil {
-			return nil, c, err // cannot fail, because configure has parsed the value
+			return nil, c, err // cannot happen: configure has parsed the seeds
 		}
 		rules, says := knownRobots(x, u)
 		i, known := at[u.Host()]

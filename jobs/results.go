@@ -86,7 +86,7 @@ func (m *Manager) final(id string) (f final, more bool, changed <-chan struct{},
 	if err != nil {
 		return f, false, nil, err
 	}
-	if e.lines < 0 && e.stop == nil { // the job has not run in this process
+	if e.lines < 0 && e.stop == nil { // not counted yet: the job has not run in this process
 		m.mu.Unlock()
 		lines, err := countLines(e.info.Dir)
 		m.mu.Lock()

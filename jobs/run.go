@@ -98,7 +98,7 @@ func (m *Manager) crawl(e *entry) (*crawler.Report, error) {
 		}
 	}})
 	j, err := job.Start(e.info.Dir, c, e.info.Seeds...)
-	if errors.Is(err, job.ErrFinished) { // the process was killed after the job had ended and before recording the end
+	if errors.Is(err, job.ErrFinished) { // the process before was killed between the job's end and the record of it
 		return finished(e.info.Dir)
 	}
 	if err != nil {
@@ -107,7 +107,7 @@ func (m *Manager) crawl(e *entry) (*crawler.Report, error) {
 	for _, text := range j.Notes() {
 		m.note(e.info.ID, text)
 	}
-	lines, err := countLines(e.info.Dir) // the file was cut back to the last commit
+	lines, err := countLines(e.info.Dir) // counted anew: job.Start has cut the file back to the last commit
 	if err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
@@ -138,7 +138,7 @@ func drain(j *job.Job, stop, over <-chan struct{}) {
 		case <-over:
 			return
 		case <-time.After(10 * time.Millisecond):
-			j.Crawler().Drain() // the crawl may not have been running before
+			j.Crawler().Drain() // again, because the crawl may not have been running the first time
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (m *Manager) restrain(c *job.Config) {
 	if share := max(1, m.config.InFlight/int64(n)); m.config.InFlight > 0 && (x.Limits.InFlight == 0 || x.Limits.InFlight > share) {
 		x.Limits.InFlight = share
 	}
-	if all := 4 * politeness.DefaultMaxRulesBytes; n > 4 && x.Politeness.MaxRulesBytes == 0 { // the total of four jobs
+	if all := 4 * politeness.DefaultMaxRulesBytes; n > 4 && x.Politeness.MaxRulesBytes == 0 { // as much as four jobs, for all jobs together
 		x.Politeness.MaxRulesBytes = politeness.Limit(all / n)
 	}
 	c.Parallel = n

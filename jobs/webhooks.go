@@ -59,7 +59,7 @@ func (m *Manager) events(e *entry, s State) []pendingEvent {
 func (m *Manager) ringHooks() {
 	select {
 	case m.hooks <- struct{}{}:
-	default: // the sender is already awake
+	default: // the channel still has a signal for the sender
 	}
 }
 
@@ -110,7 +110,7 @@ func (m *Manager) next(tries map[pendingEvent]attempt) (id string, what pendingE
 	wait = maxRetry
 	now := time.Now()
 	for id, e := range m.jobs {
-		seen := map[string]bool{} // webhooks with an earlier event, which comes first
+		seen := map[string]bool{} // webhooks with an event before this one, which must be sent first
 		for _, u := range e.pending {
 			if seen[u.URL] {
 				continue

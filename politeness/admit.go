@@ -48,7 +48,7 @@ func (g *Gate) admit(now time.Time, q Request) (Permit, error) {
 
 // admission holds this Gate's own decision about a request, before other crawls are consulted.
 type admission struct {
-	host   *host // the host of Request.URL
+	host   *host // the host of the URL that the caller wants, not of step.url
 	step   step
 	clocks clocks
 }
@@ -72,14 +72,14 @@ func (g *Gate) admitShared(now time.Time, q Request) (Permit, error) {
 	if err != nil {
 		return Permit{}, err
 	}
-	now = time.Now() // so that now is not earlier than the start of the turn
+	now = time.Now() // read the clock again, because the turn may have begun after the old value
 	for _, t := range [...]*Turn{&p.turn, p.rate} {
 		if t != nil && !t.Until.IsZero() && (q.Deadline.IsZero() || t.Until.Before(q.Deadline)) {
 			q.Deadline = t.Until
 		}
 	}
 	granted := g.mint(now, q, a, p)
-	if p.rate != nil { // the total rate is held only while a request is being admitted
+	if p.rate != nil { // give the total rate back at once: only the admission of a request needs it
 		g.cfg.Shared.Done(p.rate, Owed{Ended: now, Total: now.Add(p.rate.Delay)})
 	}
 	return granted, nil
@@ -206,7 +206,7 @@ func (g *Gate) step(now time.Time, h *host, q Request) (step, error) {
 	}
 	g.takeBack(now, o.fetching)
 	page := step{url: q.URL, purpose: Page}
-	if q.Purpose != Robots && q.Purpose <= Terms { // a page cannot pass for a robots.txt
+	if q.Purpose != Robots && q.Purpose <= Terms { // a caller cannot pass a page off as a robots.txt
 		page.purpose = q.Purpose
 	}
 	switch {
@@ -275,10 +275,10 @@ func (g *Gate) mint(now time.Time, q Request, a admission, p *permit) Permit {
 	passed := p.passed[:0]
 	if s.purpose == Robots {
 		o.fetching = p
-		if o.outage != nil && o.chain == nil { // a redirect hop has waited only for its own host
+		if o.outage != nil && o.chain == nil { // only a new attempt has waited for the retry time; a redirect hop has not
 			passed = append(passed, ledger.Clause{Name: ledger.ClauseRobots, Until: o.retryAt().time()})
 		}
-	} else { // only an admitted request counts as a use of the rules
+	} else { // a request that is admitted counts as a use of the rules
 		o.use = usedLately
 	}
 	for _, t := range [...]*Turn{&p.turn, p.rate} {

@@ -11,7 +11,7 @@ import (
 // ruleset is one stored robots.txt: parsed, or reduced to its text ("packed"), which takes a tenth of the memory.
 type ruleset struct {
 	cfg    *Config
-	book   *rulebook // the rulebook whose total includes this ruleset; nil: none yet
+	book   *rulebook // the rulebook whose size includes this ruleset; nil before it is added to one
 	origin string    // origin that the rules apply to; "" for rules without a file
 	body   string    // text of the file; "" for rules without a file
 	hash   [sha256.Size]byte
@@ -81,7 +81,7 @@ type answer struct {
 	to     weburl.URL // target of a redirect
 
 	ended   time.Time // end of the response, if known
-	expires instant   // time from which the file must be requested again, if the answer is conclusive
+	expires instant   // time from which the file must be requested again; set only if the response decides about the rules
 	missing bool      // the body was not kept; set only in a replay
 }
 
@@ -112,7 +112,7 @@ func (c *Config) interpret(p *permit, r Reply) answer {
 	case robots.Redirect:
 		to, err := p.url.Resolve(r.Header.Get("Location"))
 		if err != nil || r.Header.Get("Location") == "" {
-			return answer{policy: robots.AllowAll} // no usable target: treated as unavailable, like 404
+			return answer{policy: robots.AllowAll} // without a usable target, treated as unavailable, like a 404
 		}
 		a.to = to
 	}

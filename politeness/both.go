@@ -25,7 +25,7 @@ func (b both) Take(t *Turn) error {
 	if waited.Until.After(t.Waited.Until) {
 		t.Waited = waited
 	}
-	if held != nil && t.Held == nil { // if both Turns can be lost, second's Held is used
+	if held != nil && t.Held == nil { // if first cannot be lost, second's Held is used
 		t.Held = held
 	}
 	if t.Until.IsZero() || !until.IsZero() && until.Before(t.Until) {

@@ -140,8 +140,8 @@ func (g *Gate) everything() iter.Seq2[string, []byte] {
 // touched records which state may have changed since the last call of Changes. nil: Changes is not used.
 type touched struct {
 	all     bool
-	hosts   []string // keys of hosts; each host's changed says what has changed
-	gone    []string // forgotten hosts; they may have been created again
+	hosts   []string // keys of changed hosts; host.changed tells which parts
+	gone    []string // keys of forgotten hosts, some of which may exist again
 	addrs   map[netip.Addr]bool
 	domains map[string]bool
 }
@@ -181,7 +181,7 @@ func (g *Gate) touchHost(u weburl.URL, what changed) {
 	}
 	h := g.hosts.find(u)
 	if h == nil {
-		return // the host was forgotten, which is recorded
+		return // the host was forgotten, and is listed in gone
 	}
 	if h.changed == 0 {
 		g.touched.hosts = append(g.touched.hosts, u.Host())
@@ -245,7 +245,7 @@ func (g *Gate) touchedOnes() map[string][]byte {
 	for _, key := range g.touched.hosts {
 		h := g.hosts[key]
 		if h == nil {
-			continue // the host was forgotten
+			continue // the host was forgotten, and is listed in gone
 		}
 		put(g.hostPart(key))
 		if h.changed&changedFiles != 0 {
@@ -293,7 +293,7 @@ func Assemble(values iter.Seq2[string, []byte]) ([]byte, error) {
 	prefixes := []string{addrPrefix, domPrefix, hostPrefix, filesPrefix}
 	bodies, counts := make([][]byte, len(prefixes)), make([]uint64, len(prefixes))
 	for name, value := range values {
-		for i, prefix := range prefixes { // ignore parts in another version's format: no Gate has used their state since
+		for i, prefix := range prefixes { // parts in the format of another version are outdated: no Gate has used them since
 			if strings.HasPrefix(name, prefix) && len(value) > 0 && value[0] == version {
 				bodies[i], counts[i] = append(bodies[i], value[1:]...), counts[i]+1
 			}

@@ -36,7 +36,7 @@ func (w *writer) strings(ss []string) {
 // reader reads a snapshot's values from b. After the first error all values are zero, so that loops end.
 type reader struct {
 	b       []byte
-	version uint64 // version of the snapshot's format
+	version uint64 // the format version of the snapshot
 	awaited []awaited
 	err     error
 }

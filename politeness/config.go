@@ -180,7 +180,7 @@ func (c Config) withDefaults() Config {
 	if c.OwnHosts == nil {
 		c.OwnHosts = func(string) int { return 0 }
 	}
-	c.hosts, _ = c.hostTable() // Validate reports its error
+	c.hosts, _ = c.hostTable() // Validate reports the error of hostTable
 	return c
 }
 

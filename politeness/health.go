@@ -29,7 +29,7 @@ const (
 func (h *host) learn(c *Config, now time.Time, p *permit, r Reply) {
 	begun := p.started.Load()
 	if begun && r.Err == nil && r.Status != 0 {
-		h.latency = max(0, orTime(r.Ended, now).Sub(p.began)) // computed from Ended, as in the ledger; Written would be later
+		h.latency = max(0, orTime(r.Ended, now).Sub(p.began)) // Ended and not Written, so that a check of the ledger gets the same value
 	}
 	switch {
 	case r.Aborted, !begun && r.Err == nil:
@@ -37,13 +37,13 @@ func (h *host) learn(c *Config, now time.Time, p *permit, r Reply) {
 	case p.unrecorded != nil && !failed(r):
 		// The reply does not shorten back-off, because the ledger would not show why.
 	case failed(r):
-		if p.purpose != Robots { // robots.txt has separate pauses and a separate limit
+		if p.purpose != Robots { // robots.txt has its own pauses and its own limit of attempts
 			h.fail(c, now, p.fault(r))
 			h.meetWall(c, r.Wall)
 		}
 	default:
 		h.succeed()
-		if p.purpose != Robots { // many walls do not challenge requests for robots.txt
+		if p.purpose != Robots { // a good robots.txt does not count: many bot walls let it pass
 			h.walls = 0
 		}
 	}

@@ -141,7 +141,7 @@ func (h *host) ready(now time.Time) time.Time { return h.slot(now).until(now) }
 func (h *host) waits(now time.Time) (at time.Time, clause string) {
 	p := h.slot(now)
 	at, clause = p.notBefore, p.clause.String()
-	var retry instant // earliest retry of an origin
+	var retry instant // the earliest time at which robots.txt of an origin may be tried again
 	for _, o := range h.origins {
 		if o != nil && !o.givenUp {
 			if o.usable(now) || o.retryAt() == 0 {
@@ -178,7 +178,7 @@ func (h *host) shortest(c *Config) HostState {
 	case h.own:
 		s.Operator = NoDelay
 	default:
-		s.Operator = 0 // a range of addresses can only lengthen the delay of a host that is not an own one
+		s.Operator = 0 // for other hosts, an entry for a range of addresses can only lengthen the delay
 	}
 	return s
 }

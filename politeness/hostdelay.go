@@ -130,7 +130,7 @@ func (h *host) meet(c *Config, addr netip.Addr) {
 		return
 	}
 	if h.entry, h.ranged = entry, nil; entry != 0 {
-		kept := addr // a copy: only hosts that need it allocate memory
+		kept := addr // the copy escapes to the heap; &addr would make every call allocate memory
 		h.ranged = &kept
 	}
 }

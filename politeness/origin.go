@@ -130,7 +130,7 @@ func (o *origin) failed(c *Config, now, tried time.Time, r Reply) {
 	o.chain = nil
 	out.retryAt = at(now.Add(robotsPause(out.attempts)))
 	if ra, ok := retryAfter(r, now); ok {
-		out.retryAt = max(out.retryAt, at(ra)) // obeyRetryAfter holds only the host that sent the response, which may be another host
+		out.retryAt = max(out.retryAt, at(ra)) // obeyRetryAfter delays the host that sent the response: perhaps a redirect target
 	}
 	o.tried(c, now)
 }

@@ -52,7 +52,7 @@ func (p *pace) ready(now time.Time) time.Time {
 // full reports whether p's bucket has its token at now. The bucket is built in b: for one token, and emptied a delay
 // before notBefore.
 func (p *pace) full(now time.Time, b *rate.Limiter) bool {
-	if p.notBefore.IsZero() { // no token was ever taken
+	if p.notBefore.IsZero() { // no request so far has used the clock
 		return true
 	}
 	emptied := p.notBefore.Add(-p.delay)

@@ -18,7 +18,7 @@ type pacer struct {
 	domains map[string]*shared
 	total   *rate.Limiter // nil without Config.Rate
 	bucket  rate.Limiter  // bucket of the clock that is being examined
-	due     time.Time     // the latest time promised to a request waiting for total
+	due     time.Time     // the latest time promised to a request that waits for total
 	taken   time.Time     // time at which the last token of total was taken
 }
 
@@ -68,7 +68,7 @@ func clockOf[K comparable](m map[K]*shared, key K) *shared {
 // is first; nil if all clocks are free.
 func (p *pacer) wait(now time.Time, c *clocks) error {
 	var held []ledger.Clause
-	var ready time.Time // time at which the host itself may be requested
+	var ready time.Time // time at which the host's own clock is free
 	if !p.opens(now, c.slot) {
 		ready = c.slot.until(now)
 		held = append(held, c.slot.held(now))
@@ -116,8 +116,8 @@ func (p *pacer) take(now time.Time, by *permit, passed []ledger.Clause) []ledger
 		start(&c.domain.pace, ledger.ClauseDomain)
 		c.domain.serve(c.host)
 	}
-	if p.total != nil && !now.Before(p.taken) { // in a Replay, now can be earlier than p.taken, when the bucket was full again
-		p.total.ReserveN(now, 1) // the next request waits for the part that rateFree rounded away
+	if p.total != nil && !now.Before(p.taken) { // in a Replay, a request can be older than the last one that took a token: ignore it
+		p.total.ReserveN(now, 1) // a missing fraction (see slack) delays the next request
 		p.taken = now
 	}
 	return passed
@@ -165,7 +165,7 @@ func (p *pacer) rateFree(now time.Time) (time.Time, bool) {
 	}
 	gap := p.cfg.interval()
 	missing := time.Duration((1 - p.total.TokensAt(now)) * float64(gap))
-	if missing < slack { // the bucket counts in floating point
+	if missing < slack { // the bucket counts in floating point: ignore rounding errors
 		return now, true
 	}
 	until := now.Add(missing)

@@ -59,7 +59,7 @@ const (
 	minted int32 = iota
 	redeemed
 	begun
-	lapsed // the permit expired unused and was not reported
+	lapsed // expired before use, and taken back by the Gate
 	reported
 )
 
@@ -190,14 +190,14 @@ func (p *permit) advance(now time.Time, from, to int32) error {
 		return ErrExpired
 	case p.state.CompareAndSwap(from, to):
 		return nil
-	case p.expired(time.Now()): // the permit was taken back after it expired
+	case p.expired(time.Now()): // it expired after now was read, and was taken back meanwhile
 		return ErrExpired
 	}
 	return ErrUsed
 }
 
 // Grant is a redeemed Permit: it holds the request that may be sent, and the address. The zero Grant allows nothing.
-type Grant struct{ redeemed *permit } // named differently from Permit's field, so that neither type can be converted to the other
+type Grant struct{ redeemed *permit } // not named permit as in Permit, so that neither type can be converted to the other
 
 // URL returns the URL to request.
 func (g Grant) URL() weburl.URL { return Permit{g.redeemed}.record().url }

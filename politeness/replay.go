@@ -76,7 +76,7 @@ func (g *Gate) Replay(lines io.ReadSeeker, robots func(sha256 string) ([]byte, e
 	}
 	g.restored = nil
 	g.touched.everything()
-	g.journal.lastID, g.journal.unlined = 0, 0 // the values so far are those of earlier runs
+	g.journal.lastID, g.journal.unlined = 0, 0 // IDs count from 1 in each run, and the ledger's belong to earlier runs
 	now := ledger.Ceil(time.Now())
 	r.settle(now)
 	g.correct(now, r.latest)
@@ -170,7 +170,7 @@ func (r *replay) newRun() {
 // requests held, so all slots are held.
 func (r *replay) settle(now time.Time) {
 	for _, p := range r.out {
-		if p.started.Load() { // otherwise p's clocks have been held since the snapshot was restored
+		if p.started.Load() { // otherwise p was not begun, and restoring the snapshot has already held its clocks
 			r.report(now, p, Reply{Aborted: true}, answer{})
 			d, clause := p.pause()
 			p.clocks.host.hold(now.Add(d), d, clause)
@@ -182,14 +182,14 @@ func (r *replay) settle(now time.Time) {
 
 func (r *replay) start() error {
 	e := r.line
-	p := r.out[e.ID] // the Permit was outstanding when the snapshot was taken
+	p := r.out[e.ID] // nil unless the snapshot contains the Permit
 	if p == nil {
 		var err error
 		if p, err = r.mint(); err != nil {
 			return err
 		}
 	}
-	p.slot, p.allowed = e.Slot, e.Allowed // Permits of a snapshot lack both
+	p.slot, p.allowed = e.Slot, e.Allowed // a Permit from a snapshot has neither
 	p.began = e.Written
 	p.started.Store(true)
 	return nil
@@ -216,7 +216,7 @@ func (r *replay) mint() (*permit, error) {
 	p := g.mint(e.Allowed, Request{URL: wanted, Addr: addr, Attempt: e.Attempt}, admission{h, step{url: target, purpose: purpose}, clocks}, new(permit)).p
 	p.clocks.host.meet(&g.cfg, addr)
 	p.id = e.ID
-	p.state.Store(begun) // so that the Permit is never taken back
+	p.state.Store(begun) // a Permit in this state is never taken back
 	r.out[p.id] = p
 	return p, nil
 }
@@ -227,7 +227,7 @@ func (r *replay) unsent() error {
 	if err != nil {
 		return err
 	}
-	if e.ID == 0 { // a line written by Failed
+	if e.ID == 0 { // Failed writes lines without an ID
 		g.failed(e.time(), wanted, target, errFailed)
 		return nil
 	}
@@ -241,7 +241,7 @@ func (r *replay) unsent() error {
 	}
 	p.allowed = e.Allowed
 	err = r.end(p)
-	if target != wanted && fetching != nil && fetching != p { // p was taken back before this request
+	if target != wanted && fetching != nil && fetching != p { // p had been taken back, so the later Permit fetching stays in force
 		o.fetching, o.chain = fetching, chain
 	}
 	return err

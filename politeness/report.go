@@ -61,7 +61,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 		return g.giveBack(clock, p.p)
 	}
 	first := before != reported && before != lapsed
-	if first { // before the line gets its time, because later requests to the target would seem too early
+	if first { // before the line gets its time: requests to the target that were allowed until now must not seem too early
 		if held := g.holdTarget(p.p, r); !held.IsZero() {
 			now = held
 			if p.p.purpose == Robots {
@@ -72,7 +72,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 	if first {
 		g.announce(now, p.p, r, a)
 	}
-	switch { // write the line before the outcome takes effect, so that it precedes the lines of requests that waited for the outcome
+	switch { // the line must precede the lines of requests that waited for this outcome
 	case first:
 		p.p.unrecorded = g.journal.end(now, p.p, r, a)
 	case before == lapsed:
@@ -87,7 +87,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 		if p.p.unrecorded != nil && p.p.purpose == Robots {
 			g.rules.unrecord(p.p.wantedHost.origin(p.p.wanted))
 		}
-	case before == lapsed: // late report of an expired permit: hold its clocks again
+	case before == lapsed: // the Permit expired, and its clocks were freed: hold them again
 		p.p.clocks = g.clocksAnew(now, p.p)
 		g.touch(p.p)
 		d, clause := p.p.pause()

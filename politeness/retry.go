@@ -83,7 +83,7 @@ func (g *Gate) obeyRedirect(now time.Time, p *permit, r Reply) bool {
 	if to.IsZero() {
 		return false
 	}
-	if to.Host() != p.url.Host() { // the host that sent the redirect is already delayed
+	if to.Host() != p.url.Host() { // if the target is on the same host, obeyRetryAfter has already delayed it
 		g.host(to).hold(until, until.Sub(now), ledger.ClauseRedirect)
 		g.shareHold(to.Host(), until)
 		g.touchHost(to, 0)

@@ -84,17 +84,17 @@ func (b *rulebook) learn(now time.Time, p *permit, r Reply, a answer) {
 	o := p.wantedHost.origin(p.wanted)
 	o.fetching = nil
 	switch {
-	case r.Aborted: // requested again from the first URL, as if it had never been requested
+	case r.Aborted: // the next request for robots.txt starts again at the first URL
 		o.chain = nil
 		return
-	case r.Challenged: // requested again, at the same redirect hop
+	case r.Challenged: // the next request repeats this URL, which may be a redirect hop
 		return
 	case a.missing:
 		b.unlearn(o)
 		return
 	}
 	var hops []string
-	if o.chain != nil && o.chain.next == p.url { // otherwise the chain starts again: a Permit that was taken back has no line
+	if o.chain != nil && o.chain.next == p.url { // a response to any other URL does not continue the chain
 		hops = o.chain.hops
 	}
 	switch {

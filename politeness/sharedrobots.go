@@ -60,7 +60,7 @@ const (
 func (f RobotsFile) Encode(key RobotsKey) []byte {
 	e := robotsEntry{Format: robotsFormat, Key: key, File: f, Body: []byte(f.Body)}
 	e.File.Body = ""
-	b, _ := json.Marshal(e) // encoding strings and times of this millennium cannot fail
+	b, _ := json.Marshal(e) // cannot fail: e consists of strings, numbers and times
 	return b
 }
 
@@ -167,7 +167,7 @@ func (g *Gate) shareRobots(p *permit, r Reply, a answer) {
 		if r.Err != nil {
 			f.Err = r.Err.Error()
 		}
-	case a.policy == robots.Unreachable, r.Truncated != "": // another crawl may have a higher limit for the body
+	case a.policy == robots.Unreachable, r.Truncated != "": // not shared: another crawl may accept longer bodies
 		return
 	default:
 		f.Until, f.Redirects = ledger.Ceil(o.expires.time()), o.redirects()
@@ -199,7 +199,7 @@ func (g *Gate) copyRobots(q Request, p *permit) error {
 	now := ledger.Ceil(time.Now())
 	stale := notYet(ledger.Clause{Name: ledger.ClauseStale, Until: now})
 	switch {
-	case !f.Until.After(now), f.Fetched.After(now.Add(unsteady)): // expired, or of unknown age because the wall clock was set back
+	case !f.Until.After(now), f.Fetched.After(now.Add(unsteady)): // expired, or received in the future: the wall clock was set back
 		return nil
 	case !g.needsRobots(now, q.URL): // another goroutine of this crawl has adopted the file
 		return stale

@@ -173,7 +173,7 @@ func (s *Hosts) Done(t *Turn, owed Owed) {
 
 func (s *Hosts) done(t *Turn, owed Owed) {
 	now, me := time.Now(), sharedclock.Party{Gate: t.Gate, Crawl: t.Crawl}
-	clocks, taken := s.out[t] // forget does not remove clocks of granted turns
+	clocks, taken := s.out[t] // the clocks of a granted turn are still in the map: forget keeps them
 	delete(s.out, t)
 	if !taken {
 		clocks = s.of(now, t)
@@ -311,13 +311,13 @@ func (g *Gate) announce(now time.Time, p *permit, r Reply, a answer) {
 	if failed(r) {
 		s.Backoff = min(max(firstBackoff, 2*s.Backoff), g.cfg.MaxBackoff)
 	}
-	if d, _ := requestedDelay(a.rules.bound()); p.wantedHost == h { // the host learns its delay from this robots.txt
+	if d, _ := requestedDelay(a.rules.bound()); p.wantedHost == h { // this robots.txt may set a delay for the host h
 		s.Requested = max(s.Requested, d)
 	}
 	d, _ := g.cfg.delayFor(s)
 	rest := now.Add(d)
 	if d <= p.turn.Delay && !until.After(rest) {
-		return // if this process is killed, others hold the clock for at least as long
+		return // no announcement needed: if this process is killed now, the turn holds the clock at least as long
 	}
 	t := p.turn
 	g.cfg.Shared.Done(&t, Owed{Host: later(until, rest), Addr: rest, Domain: rest})

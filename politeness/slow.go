@@ -27,7 +27,7 @@ func (g *Gate) Slow(host string, d time.Duration) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if host == u.Host() {
-		g.host(u) // creates the host, so that its state is examined below
+		g.host(u) // creates the host if needed, because the loop below covers only known hosts
 	}
 	slowed := g.hosts.named(host)
 	least, _ := g.cfg.minimumDelay(newHost(&g.cfg, host).state(&g.cfg, isLoopback(u.Host())))
@@ -97,7 +97,7 @@ func (c *Config) slow(host string, d time.Duration, all hosts) error {
 		return fmt.Errorf("politeness: %d hosts have delays of their own: no more are possible", len(old))
 	}
 	var now []HostDelay
-	moved := make([]uint16, len(old)+1) // new number by old number
+	moved := make([]uint16, len(old)+1) // maps the old number of each entry to its new one
 	move := func(which func(i int) bool) {
 		for i := range old {
 			if which(i) {

@@ -170,7 +170,7 @@ func (w *writer) origin(o *origin) {
 	w.chain(o.via)
 	if o.fetching == nil {
 		w.chain(o.chain)
-	} else { // the redirects are followed again from the start; only the Permit keeps the chain, for its ledger entries
+	} else { // only the Permit in flight keeps the chain; after a restart the redirects are followed from the start
 		w.chain(nil)
 	}
 	w.bool(o.rules != nil)
@@ -253,7 +253,7 @@ func (r *reader) host(now time.Time, g *Gate) {
 		}
 	}
 	h.latency, h.failing, h.backoff, h.failures = r.duration(), r.instant(), r.duration(), int32(r.uint()&(1<<31-1))
-	if r.version < 3 { // before version 3 all failures counted alike
+	if r.version < 3 { // older versions counted every failure as one, not by severity
 		h.failures = min(h.failures, 1<<29) * int32(wholeFault)
 	}
 	if r.version > 5 {
@@ -269,7 +269,7 @@ func (r *reader) host(now time.Time, g *Gate) {
 		h.origins[i] = r.origin(&g.rules, scheme+u.Authority())
 	}
 	d, clause := g.cfg.delayFor(h.state(&g.cfg, h.local))
-	for p := range h.slots { // this Gate's Config may require a longer pause
+	for p := range h.slots { // the pause of this Gate's Config may be longer than the stored one
 		if p.ended != 0 {
 			p.hold(p.ended.time().Add(d), d, clause)
 		}
@@ -363,7 +363,7 @@ func (r *reader) origin(b *rulebook, name string) *origin {
 	}
 	b.put(o, b.stored(o, name, body))
 	r.check(copy(o.rules.hash[:], hash) == len(hash))
-	if o.status == http.StatusAccepted { // versions before 6 applied the rules in the body
+	if o.status == http.StatusAccepted { // versions before 6 applied rules in the body of a 202
 		b.drop(o)
 	}
 	return o

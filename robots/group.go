@@ -28,7 +28,7 @@ func newGroup(r *Rules, agent string) *Group {
 			case allow, disallow:
 				g.rules = appendRules(g.rules, r, i, s.head)
 			case crawlDelay, requestRate, visitTime:
-				if i > s.head { // otherwise the line belongs to the robots named above
+				if i > s.head { // lines before the User-agent line belong to the robots named above it
 					g.pace.read(l.kind, r.value(l))
 				}
 			case contentUsage, contentSignal:

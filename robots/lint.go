@@ -127,7 +127,7 @@ type linter struct {
 	out     []Lint
 	agents  map[string]int // line number at which each robot is named first
 	inGroup bool
-	closed  bool // the group has rules
+	closed  bool // the group has rules, so the next User-agent line begins another group
 	delay   int  // line of a Crawl-delay or the like between User-agent lines, or 0
 	blank   bool
 	anyRule bool

@@ -24,7 +24,7 @@ func appendRules(rules []rule, r *Rules, line, head int) []rule {
 		return rules
 	case l.value == l.end:
 		if l.kind == allow && r.dialect == Draft1997 {
-			rules = append(rules, proto) // an empty path, which is a prefix of every path
+			rules = append(rules, proto) // an empty path is a prefix of every path, so it allows everything
 		}
 		return rules
 	case l.kind == disallow && r.dialect.splitsPaths():

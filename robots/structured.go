@@ -34,7 +34,7 @@ func parseDictionary(s string) (members []member, ok bool) {
 		p.expect(',')
 		p.skip(" \t")
 		if p.s == "" {
-			p.bad = true // nothing comes after the comma
+			p.bad = true // a comma must not end the list
 		}
 	}
 	return members, !p.bad

@@ -172,7 +172,7 @@ func (c *CSV) rows(b []byte, r *Record) ([]byte, error) {
 		if err != nil {
 			return b, fmt.Errorf("result %d: %w", i+1, err)
 		}
-		if len(row) == 1 && row[0] == "" { // an empty line is not a row
+		if len(row) == 1 && row[0] == "" { // a row with a single empty cell would be an empty line, which readers skip
 			w.Flush()
 			text.WriteString("\"\"\n")
 			continue

@@ -373,7 +373,7 @@ func (s *scanner) name(to *string) bool {
 func (s *scanner) same(to, last *string) bool {
 	begin := s.i
 	if end := begin + 1 + len(*last); begin+1 < end && end < len(s.b) && s.b[begin] == '"' && s.b[end] == '"' {
-		if string(s.b[begin+1:end]) == *last { // *last has no escapes
+		if string(s.b[begin+1:end]) == *last { // equal, because *last has no escapes
 			*to, s.i = *last, end+1
 			return true
 		}

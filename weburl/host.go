@@ -61,7 +61,7 @@ func isPlainIPv4(s string) bool {
 			return false
 		}
 	}
-	_, err := netip.ParseAddr(s) // rejects leading zeros, which mean octal here
+	_, err := netip.ParseAddr(s) // also rejects leading zeros, which would mean octal numbers
 	return err == nil
 }
 
@@ -75,7 +75,7 @@ func parseHost(s string) (string, bool) {
 		return parseAddress(s)
 	}
 	if !utf8.ValidString(s) {
-		return "", false // rejected here, because percent-decoding could make the text valid
+		return "", false // percent-decoding could make the text valid, so check it before
 	}
 	domain, ok := domainToASCII(unescapeAll(s))
 	if !ok || !endsInNumber(domain) {

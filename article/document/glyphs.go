@@ -131,7 +131,7 @@ func (f *pdfFile) readFont(font types.Dict) *glyphs {
 func (f *pdfFile) readSimple(g *glyphs, font types.Dict) {
 	descriptor := f.dict(font["FontDescriptor"])
 	unit := 1.0
-	if a := f.array(font["FontMatrix"]); len(a) == 6 { // a Type 3 font
+	if a := f.array(font["FontMatrix"]); len(a) == 6 { // a Type 3 font has its own unit
 		n, _ := f.number(a[0])
 		unit = n * 1000
 	}

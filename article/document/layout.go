@@ -57,7 +57,7 @@ func (l *layout) add(r run, turn float64) {
 	if s := last.text.String(); s != "" && r.from-last.to > 0.14*min(r.size, last.size) && !strings.HasSuffix(s, " ") {
 		last.text.WriteByte(' ')
 	}
-	if r.size > last.size && strings.TrimSpace(r.text) != "" { // the small mark of a note may come first
+	if r.size > last.size && strings.TrimSpace(r.text) != "" { // the small mark of a footnote may come first: use the size of the text
 		last.size, last.base = r.size, r.base
 	}
 	last.text.WriteString(r.text)

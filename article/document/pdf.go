@@ -161,7 +161,7 @@ func (f *pdfFile) stream(o types.Object) []byte {
 		return nil
 	}
 	if s.DecodeWithLimit(maxDecoded) != nil {
-		f.bytes -= maxDecoded // the attempt may have cost as much
+		f.bytes -= maxDecoded // count the maximum, because the failed attempt may have decoded as much
 		return nil
 	}
 	f.bytes -= len(s.Content)

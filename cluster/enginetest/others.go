@@ -124,7 +124,7 @@ func clocksAreShared(k *kit) {
 	k.soon("LoadClock by another job", func() bool {
 		v, r, err := theirs.LoadClock(k.ctx, key)
 		seen = seen || err == nil && string(v) == "x" && r == rev
-		return seen || err == nil && r == 0 // on a slow machine it may have expired already
+		return seen || err == nil && r == 0 // on a slow machine, the clock may have expired before it was read
 	})
 	k.soon("the end of a clock", func() bool {
 		v, r, err := theirs.LoadClock(k.ctx, key)

@@ -22,7 +22,7 @@ const partSize = 8 << 20
 
 // Keys in the metadata of a file's main object.
 const (
-	metaSet   = "amble-set"   // the name of a part consists of the file's name, this value and a number
+	metaSet   = "amble-set"   // ID of the set: a part is named after the file, this ID and a number
 	metaParts = "amble-parts" // number of parts
 )
 

@@ -113,7 +113,7 @@ func Delete(ctx context.Context, c Config) error {
 	if len(all) == 0 {
 		return fmt.Errorf("%w: %s on %s", ErrNoJob, c.Job, c.URLs)
 	}
-	slices.Sort(all) // AMBLE_…_CTL is deleted first: a job without this stream is not whole
+	slices.Sort(all) // AMBLE_…_CTL comes first: a job without this stream is not whole
 	for _, name := range all {
 		if err := e.js.DeleteStream(ctx, name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return e.failed(fmt.Errorf("stream %s: %w", name, err))

@@ -206,7 +206,7 @@ func (e *Engine) fetch(ctx context.Context, s jetstream.Stream, subject string, 
 	for next := uint64(1); ; {
 		to, more, err := e.fetchSome(ctx, c, next, f)
 		if err != nil {
-			return err // servers that cannot be reached cannot delete the consumer either
+			return err // the consumer stays, because a request to delete it would fail, too
 		}
 		if !more {
 			return s.DeleteConsumer(ctx, c.CachedInfo().Name)
@@ -252,7 +252,7 @@ func (e *Engine) Trim(ctx context.Context, shard int, below uint64) error {
 		return err
 	}
 	s, subject := e.log(shard)
-	return e.purge(ctx, s, subject, min(below, last.Seq)) // last may be stale and so too low, which is safe
+	return e.purge(ctx, s, subject, min(below, last.Seq)) // last may be stale and too low: then fewer records are removed, which is safe
 }
 
 func (e *Engine) purge(ctx context.Context, s jetstream.Stream, subject string, below uint64) error {

@@ -127,7 +127,7 @@ func (s *Server) full(room int64) bool {
 		return false
 	}
 	used, limit := int64(is.Store), is.Config.MaxStore
-	next := (room + used) / 4 * 3 // JetStream's default limit at start
+	next := (room + used) / 4 * 3 // the default limit that JetStream would compute at a start
 	return used+leastRoom >= limit && next >= limit+leastRoom
 }
 
@@ -178,7 +178,7 @@ func (c *Config) options() (*server.Options, error) {
 	}
 	if o.TLSConfig != nil {
 		o.TLS, o.TLSVerify, o.TLSTimeout = true, c.TLS.ClientCAs != nil, 5
-		if o.TLSVerify { // the server sets ClientAuth only for certificates that it reads from files
+		if o.TLSVerify { // the server itself sets ClientAuth only for certificates that it reads from files
 			c.TLS = c.TLS.Clone()
 			c.TLS.ClientAuth = tls.RequireAndVerifyClientCert
 			o.TLSConfig = c.TLS

@@ -49,7 +49,7 @@ func lockDir(dir, process string) (*dirLock, error) {
 		return nil, errors.Join(err, filelock.Close(f))
 	}
 	was = readHolder(f, path)                                                   // read again under the lock
-	boot, _ := safefile.Read("/proc/sys/kernel/random/boot_id", safefile.Token) // on other systems: no boot ID, so no proof
+	boot, _ := safefile.Read("/proc/sys/kernel/random/boot_id", safefile.Token) // "" on other systems: no proof that a process has ended
 	now := holder{os.Getpid(), strings.TrimSpace(string(boot)), file, process}
 	l := &dirLock{file: f}
 	if now.Boot != "" && now.Boot == was.Boot && file != "" && file == was.File {

@@ -240,7 +240,7 @@ func (n *Node) crawl(ctx context.Context, sh *cluster.Shard) (err error) {
 	})
 	_, err = c.Run(ctx, n.seeds()...)
 	if errors.As(err, new(*crawler.UnreachableError)) {
-		return nil // only the seeds of this shard's hosts
+		return nil // an error about the seeds of this shard's hosts only
 	}
 	return err
 }

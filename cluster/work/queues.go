@@ -89,7 +89,7 @@ func (q *queues) read(ctx context.Context, shard int) (s shardState, err error) 
 	}
 	if err == nil {
 		err = k.Hosts(func(h disk.HostCount) {
-			if q.job.Shard(h.Host) == shard { // other hosts have moved to another shard by doubling; the next owner removes them
+			if q.job.Shard(h.Host) == shard { // the others moved to another shard at a doubling; the next owner removes them
 				s.left += h.Queued + h.Waiting
 			}
 		})

@@ -204,7 +204,7 @@ func (a *app) run(args []string) (code int) {
 	if err != nil {
 		return a.complain(err, "")
 	}
-	if len(args) > 1 && args[0] == "cluster" && isJobAction(args[1]) { // operators also omit "job"
+	if len(args) > 1 && args[0] == "cluster" && isJobAction(args[1]) { // "cluster resume NAME" and the like, without "job"
 		args = slices.Insert(slices.Clone(args), 1, "job")
 	}
 	ctx, err := parser.Parse(args)

@@ -120,7 +120,7 @@ func (c *checkCmd) Run(a *app, o *keyflags.Origins) error {
 	end, err := c.crawl(a, v, &cfg, seeds, dir, next)
 	switch whole := end != nil && end.Finish == crawler.FinishDone; {
 	case c.Out == "" && (next == "" || whole || !job.Holds(dir)):
-		defer func() { _ = os.RemoveAll(dir) }() // removed even if a process uses dir, which would be listed as a kept job
+		defer func() { _ = os.RemoveAll(dir) }() // even if a process uses dir, which would otherwise remain a kept job
 	case end != nil && end.Finish.Limit():
 		next = strings.Replace(next, " && ", doubled(&cfg, end.Finish)+" && ", 1)
 		fallthrough
@@ -158,7 +158,7 @@ func (c *checkCmd) Run(a *app, o *keyflags.Origins) error {
 // the kept jobs until the crawl is complete. If that is impossible, it is a temporary directory, and the command is "".
 func (c *checkCmd) directory(state string, seeds []weburl.URL) (dir, next string, err error) {
 	if dir = c.Out; dir == "" && !c.Quiet {
-		dir, _ = kept.New(state, seeds[0]) // after an error the crawl is not kept
+		dir, _ = kept.New(state, seeds[0]) // after an error, dir is "": the crawl is not kept
 	}
 	if dir == "" {
 		dir, err = os.MkdirTemp("", "amble-check-")
@@ -225,7 +225,7 @@ func (c *checkCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config, 
 			x.Scope.Rules = append(x.Scope.Rules, crawler.ScopeRule{Types: []string{"text/html", "application/xhtml+xml", "text/css"}})
 		}},
 	} {
-		if !o.Given(d.key) && !job.Holds(c.Out) { // a resumed job has its own settings
+		if !o.Given(d.key) && !job.Holds(c.Out) { // a job that exists has its own settings
 			d.set()
 		}
 	}

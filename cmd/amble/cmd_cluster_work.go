@@ -301,7 +301,7 @@ func (f *serverFlags) start(logs func(string), name, dir string, by nats.Access)
 		s.forget()
 		return nil, cli.UsageOf("", err)
 	}
-	if u, err := url.Parse(s.URL()); err == nil && strings.HasSuffix(f.Listen, ":0") && by.Creds != "" && !given { // for the chosen port
+	if u, err := url.Parse(s.URL()); err == nil && strings.HasSuffix(f.Listen, ":0") && by.Creds != "" && !given { // the server has chosen the port
 		forget, err := noteToken(u.Host, by.Creds)
 		if err != nil {
 			s.Close()

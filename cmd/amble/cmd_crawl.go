@@ -106,7 +106,7 @@ func (c *crawlCmd) Run(a *app, o *keyflags.Origins) error {
 			return err
 		}
 	}
-	theirs := o.JobConfig() // settings from the job itself; those that the operator gives again need no trust
+	theirs := o.JobConfig() // only settings that come from the job need trust in its maker
 	if err := job.CheckMaker(c.Out, &theirs); err != nil {
 		return err
 	}

@@ -237,7 +237,7 @@ func (m jobMapper) path(name string) (string, error) {
 		c.dir = dir
 		m.a.copies = append(m.a.copies, c)
 	}()
-	if base := path.Base(name); base != "." && filepath.IsLocal(base) { // name the directory after the job
+	if base := path.Base(name); base != "." && filepath.IsLocal(base) { // if possible, the directory is named after the job
 		dir = filepath.Join(dir, base)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -125,7 +125,7 @@ func (c *mirrorCmd) config(o *keyflags.Origins, seeds []weburl.URL) (job.Config,
 		{"max-body", func() { x.Fetch.MaxBody = 256 << 20 }},
 		{"fetch-timeout", func() { x.Fetch.FetchTimeout = time.Hour }}, // large files take long; idle-timeout aborts stalled transfers
 		{"resources", func() { x.Follow.Resources = true }},
-		{"beyond", func() { x.Scope.Beyond = 3 }}, // three steps: to a style sheet, to a style sheet that it imports, to a font
+		{"beyond", func() { x.Scope.Beyond = 3 }}, // a style sheet, a style sheet that it imports, and a font
 		{"beyond-kinds", func() {
 			x.Scope.BeyondKinds = []frontier.Kind{frontier.KindLink, frontier.KindImage, frontier.KindScript, frontier.KindMedia, frontier.KindObject, frontier.KindImport, frontier.KindStyle}
 		}},
@@ -167,7 +167,7 @@ func (m *mirroring) run(cfg *job.Config) error {
 		return err
 	}
 	var j *job.Job
-	written := false // whether the crawl ended in an earlier process
+	written := false // the crawl ended in an earlier process, and only the copy is missing
 	end, err := m.app.crawl(&crawlJob{
 		view: m.view, cfg: cfg.Crawl, seeds: m.seeds, job: cfg, noSummary: true,
 		advice: "the copy gets what was fetched so far; to go on later: " + m.again(),
@@ -179,7 +179,7 @@ func (m *mirroring) run(cfg *job.Config) error {
 			return j, err
 		},
 	})
-	if j != nil { // the job stays locked until the copy is written
+	if j != nil { // keep the job locked until the copy is written
 		defer func() { _ = j.Close() }()
 	}
 	switch {

@@ -163,7 +163,7 @@ func (c *verifyCmd) findAll(a *app) error {
 			named = append(named, abs)
 		}
 	}
-	jobs, folder, err := kept.List(c.State) // includes jobs whose crawls could not share turns at hosts
+	jobs, folder, err := kept.List(c.State) // kept jobs whose crawls could not share turns at hosts are only here
 	if err != nil {
 		return cli.Usage("--all: %w", err)
 	}
@@ -174,7 +174,7 @@ func (c *verifyCmd) findAll(a *app) error {
 	}
 	for _, dir := range known {
 		switch {
-		case !job.Holds(dir) && filepath.Dir(dir) == folder: // removed by amble jobs
+		case !job.Holds(dir) && filepath.Dir(dir) == folder: // a kept job that the command amble jobs has removed
 		case !job.Holds(dir):
 			gone = append(gone, cli.Printable(dir))
 		case !slices.Contains(named, dir):

@@ -163,7 +163,7 @@ func (m *memoryCrawl) Run(ctx context.Context) (*crawler.Report, error) {
 func (c *crawlFlags) kept(a *app, v *view.View, cfg *job.Config, seeds []weburl.URL, open func(job.Config) (*job.Job, error)) error {
 	var uploading atomic.Bool
 	cfg.Note = func(text string) {
-		if uploading.Load() { // without a message the command would seem to have stopped
+		if uploading.Load() { // shown at once, because during an upload nothing else shows that the command works
 			v.Answer("%s", text)
 			return
 		}

@@ -222,7 +222,7 @@ func (k *Cache) read(path, url string) (*head, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // f is only read, so an error of Close loses no data
 	info, err := f.Stat()
 	if err != nil {
 		return nil, nil, err
@@ -302,7 +302,7 @@ func write(path string, line, body []byte) error {
 		return err
 	}
 	w := bufio.NewWriter(f)
-	_, _ = w.Write(line) // Flush returns the error
+	_, _ = w.Write(line) // w keeps the first error, and Flush returns it
 	_ = w.WriteByte('\n')
 	_, _ = w.Write(body)
 	err = errors.Join(w.Flush(), f.Close())

@@ -60,7 +60,7 @@ func (b *Bottom) Add(text, url, from string) {
 func (b *Bottom) add(it Item) {
 	i, found := slices.BinarySearchFunc(b.Items, it.Ticket, func(have Item, t uint64) int { return cmp.Compare(have.Ticket, t) })
 	switch {
-	case found: // choose the spelling and the list independently of the order of calls
+	case found: // the same ticket: keep the smaller URL and list, whatever the order of calls
 		if have := &b.Items[i]; cmp.Or(cmp.Compare(it.URL, have.URL), cmp.Compare(it.From, have.From)) < 0 {
 			*have = it
 		}

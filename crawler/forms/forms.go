@@ -68,7 +68,7 @@ func Find(page *html.Node, base weburl.URL, selector string) (*Form, error) {
 		}
 	}
 	if c.base != "" {
-		if b, err := base.Resolve(c.base); err == nil && action != "" { // HTML: without an action, the form is sent to the page itself
+		if b, err := base.Resolve(c.base); err == nil && action != "" { // without an action, forms go to the URL of the page
 			base = b
 		}
 	}
@@ -105,7 +105,7 @@ func (f *Form) URL(values url.Values) (weburl.URL, error) {
 	if f.ByPost {
 		return weburl.URL{}, ErrPost
 	}
-	return f.Action.Resolve("?" + f.With(values).Encode()) // the query of the action is replaced, as in browsers
+	return f.Action.Resolve("?" + f.With(values).Encode()) // the form's query replaces the query of the action, as in browsers
 }
 
 // Submit finds a form of a page (see [Find]) and sends it, with the fields of [Form.With], by one request of c: a POST with the

@@ -34,7 +34,7 @@ type Host struct {
 	Settings string        `json:"settings,omitempty"` // the entry of crawler.Config.Hosts that applies to the host
 	Sitemaps []string      `json:"sitemaps,omitempty"`
 
-	budgeted bool // Settings limits the pages; the limit for all hosts does not apply
+	budgeted bool // Settings limits the pages, so the limit for all hosts does not apply
 	listed   int  // pages that sitemaps list, from which a sample is drawn
 }
 
@@ -66,7 +66,7 @@ func (p *Plan) Limit(pages, perHost int) {
 	}
 	if pages > 0 && total > pages {
 		p.Notes = append(p.Notes, fmt.Sprintf("max-pages %d ends the crawl before all %d pages are fetched", pages, total))
-		for i := range p.Hosts { // reduce all hosts in proportion
+		for i := range p.Hosts { // reduce the pages of all hosts in proportion
 			p.Hosts[i].Pages = min(p.Hosts[i].Pages, max(1, p.Hosts[i].Pages*pages/total))
 		}
 	}
@@ -103,7 +103,7 @@ func (p *Plan) apply(h *Host, settingsOf func(string, netip.Addr) (crawler.HostS
 	if s.Pages > 0 {
 		limit(int(s.Pages), fmt.Sprintf("max-pages %d", s.Pages))
 	}
-	if each := service + h.Delay; s.Time > 0 && each > 0 { // the first request is for robots.txt
+	if each := service + h.Delay; s.Time > 0 && each > 0 { // s.Time also includes the request for robots.txt
 		limit(int(max(0, (s.Time-1)/each)), fmt.Sprintf("max-time %v", s.Time))
 	}
 	if s.Bytes > 0 {

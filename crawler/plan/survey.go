@@ -66,7 +66,7 @@ func (s *Survey) host(ctx context.Context, scope crawler.Scope, u weburl.URL) Ho
 		h.Addr = addr.String()
 	}
 	state := s.Client.Gate.Host(u.Host()).HostState
-	state.Latency = s.Service // the few responses during planning are not representative
+	state.Latency = s.Service // the few responses so far are not representative, so the assumed time is used
 	h.Delay, h.Clause = s.Politeness.DelayFor(state)
 	if info.Rules != nil {
 		h.Sitemaps = weburl.Shown(info.Rules.Sitemaps())

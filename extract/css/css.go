@@ -159,7 +159,7 @@ func separates(n *html.Node) bool {
 		atom.S, atom.Samp, atom.Small, atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var,
 		atom.Wbr:
 		return false
-	case 0: // browsers show elements that are unknown to HTML inline, like span
+	case 0: // elements unknown to HTML, which browsers show inline, like span
 		return false
 	}
 	return n.Type == html.ElementNode

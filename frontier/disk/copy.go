@@ -45,7 +45,7 @@ func openCopy(fs vfs.FS, dir string, c Config) (*Copy, error) {
 	}
 	err = k.engine.guarded(func() (err error) {
 		if k.mark, err = k.engine.loadMark(); err == nil && k.noURLs && k.mark != (Mark{}) {
-			err = k.engine.db.Delete(keyMark, pebble.NoSync) // the directory is no longer a complete copy
+			err = k.engine.db.Delete(keyMark, pebble.NoSync) // without URLs, the directory is no complete copy any more
 		}
 		return err
 	})

@@ -38,7 +38,7 @@ func openEngine(fs vfs.FS, c Config, lock *pebble.Lock, failure *failure, readOn
 	err := e.guarded(func() (err error) {
 		o := e.options(guard{fs, e.failure, c.NoURLs}, c.MemTableSize)
 		o.ReadOnly = readOnly
-		if n := c.MaxTables; n > 0 { // the engine's option has a minimum of 64
+		if n := c.MaxTables; n > 0 { // not by the engine's own option, which has a minimum of 64
 			o.FileCache = pebble.NewFileCache(min(runtime.GOMAXPROCS(0), n), n)
 			defer o.FileCache.Unref() // the database keeps its own reference to the file cache
 		}
@@ -199,7 +199,7 @@ func (e *engine) scan(start, end []byte, f func(key, value []byte) (bool, error)
 
 func (e *engine) scanPrefix(prefix []byte, f func(key, value []byte) (bool, error)) error {
 	n := len(prefix)
-	for prefix[n-1] == 0xff { // ends, because no tag is 0xff
+	for prefix[n-1] == 0xff { // ends, because no tag consists of 0xff
 		n--
 	}
 	end := bytes.Clone(prefix[:n])

@@ -50,7 +50,7 @@ func (s *Store) linksOf(o *op, step int, rs []frontier.Request) error {
 	var host uint64
 	for i := range links {
 		l := &links[i]
-		if l.URL.Authority() != authority || l.URL.Scheme() != scheme { // most links have the host of the link before
+		if l.URL.Authority() != authority || l.URL.Scheme() != scheme { // hash a host only once for successive links
 			authority, scheme = l.URL.Authority(), l.URL.Scheme()
 			host = s.secret.hashHost(l.URL.Host())
 		}
@@ -75,7 +75,7 @@ func (s *Store) Claim(ctx context.Context) (frontier.Claim, error) {
 		}
 		l, r, err := s.first(h)
 		switch {
-		case err == nil && s.c.BestFirst && l.level() < seemed: // the entries before l belonged to URLs that have been raised or are done
+		case err == nil && s.c.BestFirst && l.level() < seemed: // outdated entries made the host seem better than it is: choose again
 			s.lanes.putBack(l)
 		case err == nil:
 			return s.lanes.grant(l, r), nil

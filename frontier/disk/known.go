@@ -111,7 +111,7 @@ func (n *known) noteLinks(g *group, links []link) {
 	for i := range links {
 		switch u := g.urls[links[i].key]; u.state {
 		case Queued, Waiting:
-			if u.rank < 0 { // a link without a score would raise the URL
+			if u.rank < 0 { // a link without a score would raise the URL, so the writer must see it
 				n.forget(&links[i].id)
 				continue
 			}

@@ -21,7 +21,7 @@ type lanes struct {
 	disk *engine // only read, never written
 	wake func()  // wakes the writer, which then decides whether to call loadLow
 
-	clock clock // set before the store is open, not changed later
+	clock clock // set before the store is opened, constant afterwards
 
 	mu      sync.Mutex
 	hosts   *sched.Schedule[uint64, queue]
@@ -83,7 +83,7 @@ func (l *lanes) next() int64 {
 		return l.clock.Now()
 	}
 	if l.waiting.behind(l.asOf) {
-		return sched.Never // until the waiting URLs are loaded
+		return sched.Never // unknown until the waiting URLs are loaded; endLoading notifies the line
 	}
 	return min(l.hosts.Next(), l.waiting.next(), l.leases.Next())
 }

@@ -92,11 +92,11 @@ func (l *lease) ending(freed bool, t frontier.Settlement, c clock, now int64) *e
 type ending struct {
 	*lease
 	fate    sched.Fate
-	freed   bool  // Release has freed the host before
+	freed   bool  // Release has already freed the host
 	ready   int64 // the host's ready time, on lanes.clock
 	until   int64 // time until which the URL waits if its fate is Later
 	attempt int
-	anew    bool  // the URL arrives anew (F5)
+	anew    bool  // the URL goes to the end of its queue (F5)
 	to      place // place of the URL afterwards; set by the writer if the URL goes to the end of the queue
 }
 

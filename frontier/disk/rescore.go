@@ -103,7 +103,7 @@ func (g *group) rescore(o *op, l link, u *url) error {
 	switch {
 	case u.state != Queued || u.released || u.raised && u.at != l.from:
 		return nil
-	case !u.raised: // the URL may have been claimed since and returned to another place
+	case !u.raised: // the entry is gone if the URL was claimed meanwhile and returned to another place
 		if v, err := g.w.engine.get(appendQueue(g.key[:0], l.key.host, l.from)); v == nil {
 			return err
 		}

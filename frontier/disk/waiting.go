@@ -64,7 +64,7 @@ func (w *window) shrink() {
 		half--
 	}
 	if half == 0 {
-		return // all URLs are due at the same time
+		return // all URLs are due at the same time, so they cannot be divided
 	}
 	w.horizon = all[half].due
 	w.soon = pq.Heap[waiter]{}

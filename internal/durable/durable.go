@@ -28,7 +28,7 @@ func Replace(path string, b []byte) error {
 		err = os.Rename(t.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(t.Name()) // after an error, an unused file remains
+		_ = os.Remove(t.Name()) // if this fails, too, an unused file remains
 		return err
 	}
 	return Dir(filepath.Dir(path))

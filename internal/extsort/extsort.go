@@ -110,7 +110,7 @@ func (s *Sorter) write(fill func(put func([]byte)) error) error {
 func unnamed(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "sort-*")
 	if err == nil {
-		_ = os.Remove(f.Name()) // if the system cannot remove a file in use, Close removes it
+		_ = os.Remove(f.Name()) // fails where a file in use cannot be removed: then Close removes it
 	}
 	return f, err
 }
@@ -176,7 +176,7 @@ func (s *Sorter) Close() error {
 		return nil
 	}
 	err := f.Close()
-	_ = os.Remove(f.Name()) // fails if the file was already removed, unless a file in use cannot be
+	_ = os.Remove(f.Name()) // needed only where a file in use cannot be removed
 	return err
 }
 

@@ -18,7 +18,7 @@ func Is(r rune) bool {
 		return true
 	case r < 0x600:
 		return r == 0xad || r == 0x34f
-	case 0x900 <= r && r < 0x115f, 0x2070 <= r && r < 0x3164, 0x3164 < r && r < 0xfe00: // the blocks of most letters
+	case 0x900 <= r && r < 0x115f, 0x2070 <= r && r < 0x3164, 0x3164 < r && r < 0xfe00: // a fast path: the blocks of most letters
 		return false
 	}
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)

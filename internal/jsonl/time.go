@@ -17,7 +17,7 @@ const TimeForm = "2006-01-02T15:04:05.000000Z07:00"
 func AppendTime(b []byte, t time.Time) []byte {
 	n := len(b) + len("2006-01-02T15:04:05")
 	b = append(t.AppendFormat(b, time.RFC3339), ".000000"...)
-	copy(b[n+7:], b[n:len(b)-7]) // moves the zone
+	copy(b[n+7:], b[n:len(b)-7]) // moves the zone behind the fraction
 	for i, micros := n+6, t.Nanosecond()/1000; i > n; i-- {
 		b[i] = byte('0' + micros%10)
 		micros /= 10

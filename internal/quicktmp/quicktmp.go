@@ -19,7 +19,7 @@ import (
 // enough space and TMPDIR is not set.
 func Use() {
 	if dir := memory(); dir != "" && os.Getenv("TMPDIR") == "" {
-		_ = os.Setenv("TMPDIR", dir) // after an error, the default remains
+		_ = os.Setenv("TMPDIR", dir) // after an error, the default directory is used
 	}
 	state := filepath.Join(os.TempDir(), "amble-test-state-")
 	left, _ := filepath.Glob(state + "*") // the pattern is valid

@@ -31,7 +31,7 @@ func (c *checker) element(l *sink.Outlink) (page weburl.Key, name uint64, ok boo
 		return page, 0, false
 	}
 	u, err := weburl.Parse(l.To)
-	for range maxHops { // a redirect keeps the fragment
+	for range maxHops { // follow redirects, which keep the fragment
 		if err != nil || !c.site.Decide(u).In {
 			return page, 0, false
 		}
@@ -125,7 +125,7 @@ func (c *checker) namesAt(ctx context.Context, pages *job.Pages, u weburl.URL, v
 	}
 	defer p.Release()
 	text, err := p.Text()
-	if err != nil || p.Truncated != "" { // the missing part may have the name
+	if err != nil || p.Truncated != "" { // the missing part of the page may contain the name
 		return nil, false
 	}
 	return c.namesOf(text), true

@@ -57,7 +57,7 @@ type Digest struct {
 	others map[string]bool // names of hosts that are not kept, at most 10 × Config.MaxHosts
 	run    *run            // the process that wrote the last line
 	runs   map[string]*run // processes whose requests may still end
-	opened int             // requests of the processes in runs that have not ended
+	opened int             // requests of these processes that have not ended
 
 	problems groups
 	rules    groups
@@ -67,7 +67,7 @@ type Digest struct {
 
 	key   []byte // buffer that is reused
 	names jsonl.Names
-	via   struct{ url, site string } // cache of the last page that named a URL
+	via   struct{ url, site string } // cache for the last page that named a URL
 }
 
 // New returns an empty Digest.

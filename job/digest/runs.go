@@ -37,7 +37,7 @@ func (d *Digest) enter(name string) {
 		return
 	}
 	d.facts.Runs++
-	if !d.Shared() || len(d.runs) >= maxRuns { // requests of the previous process can no longer end
+	if !d.Shared() || len(d.runs) >= maxRuns { // if processes do not overlap, requests of the earlier ones can no longer end
 		clear(d.runs)
 		d.opened = 0
 	}

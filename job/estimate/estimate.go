@@ -48,7 +48,7 @@ type Question struct {
 
 // ExpressionError is returned if SQLite rejects an expression of the Question.
 type ExpressionError struct {
-	By  bool   // the expression is Question.By rather than Of
+	By  bool   // the expression is Question.By, otherwise Question.Of
 	SQL string // the expression
 	Err error  // error of SQLite
 }
@@ -136,7 +136,7 @@ func Run(ctx context.Context, r *job.Reader, q Question) (*Result, error) {
 	}
 	res := s.result()
 	res.Of, res.By, res.Sample = q.Of, q.By, m.Settings["sample"]
-	key := sha256.Sum256([]byte(res.Sample + "\n" + q.Of + "\n" + q.By)) // the same question always gets the same result
+	key := sha256.Sum256([]byte(res.Sample + "\n" + q.Of + "\n" + q.By)) // as a seed, so that the same question gets the same result
 	if res.Groups = s.groups(res.Share, rand.New(rand.NewChaCha8(key))); len(res.Groups) == 0 {
 		return nil, errNoAnswer
 	}
@@ -226,7 +226,7 @@ func (s *sample) groups(share bool, random *rand.Rand) []Group {
 	var groups []Group
 	for _, of := range slices.SortedFunc(maps.Keys(parts), func(a, b sql.NullString) int {
 		return cmp.Or(cmp.Compare(parts[b].Listed, parts[a].Listed), cmp.Compare(a.String, b.String))
-	}) { // in a fixed order, so that random numbers are the same each time
+	}) { // in a fixed order, so that each group always gets the same random numbers
 		g := parts[of]
 		g.OfAll = hostInterval(g.units, len(s.sites), share, random)
 		groups = append(groups, g.Group)

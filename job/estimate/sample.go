@@ -68,7 +68,7 @@ func readSample(ctx context.Context, db *sql.DB, draws []crawler.SiteDraw, q Que
 		}
 		u, err := weburl.Parse(text)
 		if err != nil {
-			continue // the job is damaged: this URL was valid when the sample was drawn
+			continue // only in a damaged job: the URL was valid when the sample was drawn
 		}
 		at, known := siteOf[u.Host()]
 		if !known {

@@ -162,7 +162,7 @@ func publish(from, to string, dir bool) error {
 		return durable.Dir(filepath.Dir(to))
 	}
 	err := os.Link(from, to)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // some file systems have no hard links
+	if err != nil && !errors.Is(err, fs.ErrExist) { // the file system may have no hard links: rename the file instead
 		if _, there := os.Lstat(to); there == nil {
 			return fs.ErrExist
 		}

@@ -283,7 +283,7 @@ func (g *graph) vertices() error {
 // link replaces the names of edges by numbers, and writes them.
 func (g *graph) link() error {
 	byTarget, done := g.sorter(), g.sorter()
-	defer func() { _ = errors.Join(byTarget.Close(), done.Close()) }() // temporary files
+	defer func() { _ = errors.Join(byTarget.Close(), done.Close()) }() // temporary files: an error of closing does no harm
 	err := g.number(g.edges, func(id, to []byte) error {
 		return byTarget.Add(append(slices.Clone(to), id...))
 	})

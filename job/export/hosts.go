@@ -132,7 +132,7 @@ const maxHosts = 50_000
 func hosts(x *Export) iter.Seq2[*host, error] {
 	return func(yield func(*host, error) bool) {
 		s := &hostSummer{known: map[string][]int64{}, sorter: extsort.New(x.Temp, 0)}
-		defer func() { _ = s.sorter.Close() }() // a temporary file
+		defer func() { _ = s.sorter.Close() }() // a temporary file: an error of closing does no harm
 		if err := s.read(x); err != nil {
 			yield(nil, err)
 			return

@@ -160,7 +160,7 @@ func (w *wacz) archive() error {
 // index adds one sorted index of all archives.
 func (w *wacz) index() error {
 	s := extsort.New(w.x.Temp, 0)
-	defer func() { _ = s.Close() }() // a temporary file
+	defer func() { _ = s.Close() }() // a temporary file: an error of closing does no harm
 	n := 0
 	for _, name := range w.archives {
 		f, err := w.x.Job.Open(name)

@@ -93,7 +93,7 @@ func expected(grid [gridSize]float64, likelihood [][gridSize]float64, g Gamma) (
 		}
 		if all > 0 {
 			mean, meanLog = mean+sum/all, meanLog+sumLog/all
-		} else { // the prior rules out the observations: the page does not contribute
+		} else { // the prior rules out the observations: the page contributes only the prior's mean
 			mean, meanLog = mean+g.Mean(), meanLog+math.Log(g.Mean())
 		}
 	}

@@ -43,7 +43,7 @@ type Schedule struct {
 	cfg     Config
 	signals Signals
 	pages   []page
-	queue   queue     // pages by due time; entries that differ from their page's due time are skipped
+	queue   queue     // pages by due time; an entry is outdated if page.due differs
 	slot    time.Time // no further page is due before this time, so that requests are spread evenly
 	solved  time.Time
 	visits  int // number of visits since the priors were learnt
@@ -96,7 +96,7 @@ func (s *Schedule) Len() int { return len(s.pages) }
 func (s *Schedule) Visit(i int, at time.Time, hasChanged bool, age time.Duration) {
 	p := &s.pages[i]
 	p.out, p.gone = false, false
-	if age > 0 { // visits are never closer than Shortest, and pages generated anew for each visit must not raise the rates of others
+	if age > 0 { // a page generated anew at each visit has an age near 0, which must not raise the rates of other pages
 		age = max(age, s.cfg.Shortest)
 	}
 	if gap := at.Sub(p.last); gap > 0 {
@@ -334,7 +334,7 @@ func (s *Schedule) dueOf(i int) time.Time {
 		return p.tried.Add(s.cfg.Shortest)
 	}
 	after := 1 / p.frequency
-	if p.tried.Equal(p.first) { // spread the first visits: a site that was crawled in an hour is not revisited within one hour
+	if p.tried.Equal(p.first) { // spread the first revisits: a site that was crawled in an hour is not revisited within one hour
 		_, part := math.Modf(float64(i+1) * math.Phi)
 		after *= part
 	}

@@ -27,7 +27,7 @@ type comparison struct {
 	byProgram bool
 	script    *script
 	pages     map[uint64]*page
-	line      int // line of the visits that the script has reached
+	line      int // line of the visits that the script has reached, from 1
 	err       error
 }
 
@@ -68,7 +68,7 @@ func (x *comparison) skipped(v *sink.Record) bool {
 	p := x.pages[hashOf(v.URL)]
 	switch {
 	case p != nil && p.line != x.line:
-	case v.Reason == politeness.ReasonChallenge, v.Reason == politeness.ReasonOptOut: // the response is not kept
+	case v.Reason == politeness.ReasonChallenge, v.Reason == politeness.ReasonOptOut: // the job has no response of these visits
 	case v.Status > 0 || v.Outcome != string(crawler.Deferred) && v.Outcome != string(crawler.Failed):
 		return false
 	case v.Reason == crawler.ReasonSitemapBudget || v.Reason == crawler.ReasonHostBudget && !strings.HasPrefix(v.Rule, "hosts: "):

@@ -18,7 +18,7 @@ import (
 type script struct {
 	next    func() (*sink.Record, error, bool)
 	key     func(weburl.URL) weburl.Key
-	skipped func(v *sink.Record) bool          // reports whether a visit is taken from the record
+	skipped func(v *sink.Record) bool          // reports whether a visit is taken from the record instead of repeated
 	lost    func(v *sink.Record, why string)   // called for a visit that cannot be repeated
 	begun   func(url string) (time.Time, bool) // returns when the recorded visit of a URL began
 
@@ -37,7 +37,7 @@ type script struct {
 // entry is a queued URL.
 type entry struct {
 	frontier.Request
-	early *frontier.Request // Request before the last change, if the recorded crawl may have claimed the URL before that change
+	early *frontier.Request // the Request before its last change; nil unless the recorded crawl may have claimed the URL before that change
 	done  bool
 	named bool // queued by byRobots: only the record shows that a robots.txt named the URL, because the file has not been read again yet
 }
@@ -132,7 +132,7 @@ func (s *script) Claim(ctx context.Context) (c frontier.Claim, err error) {
 		switch {
 		case err != nil:
 			s.lost(s.want, "its URL cannot be read")
-		case e == nil && s.draws: // an empty queue makes the crawler draw the sample
+		case e == nil && s.draws: // tell the crawler that the queue is empty, so that it draws the sample
 			s.draws, s.held = false, true
 			return c, frontier.ErrDrained
 		case e == nil:
@@ -214,7 +214,7 @@ func (s *script) Settle(_ context.Context, c frontier.Claim, end frontier.Settle
 		s.add(end.Links)
 		return nil
 	}
-	s.now = maxTime(s.now, s.want.Ended) // the visits that were in flight when its links were queued ended no earlier
+	s.now = maxTime(s.now, s.want.Ended) // the recorded time moves on to the end of this visit, and never back
 	if e := s.urls[s.key(c.URL)]; e != nil {
 		s.done(e)
 	}

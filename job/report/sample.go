@@ -36,7 +36,7 @@ func (s *source) sentence() string {
 		orText(set["delay"]), plural(t.Reasons["robots_disallow"], "URL"), percent(t.Reasons["robots_disallow"], s.facts.Known+r.Left))
 	if cut := s.sitesIn(censoring...); len(cut) > 0 {
 		upTo := ""
-		if r.Left > 0 { // the hosts of the URLs that are left are unknown
+		if r.Left > 0 { // some of the URLs left may belong to other hosts
 			upTo = "Up to "
 		}
 		fmt.Fprintf(&b, "%s%s not seen to the end (%s), so that counts of their pages are lower bounds. ", upTo, plural(len(cut), "site")+verb(len(cut)), some(cut, 3))
@@ -149,7 +149,7 @@ func usageText(usage map[string]int) string {
 // cost returns the crawl's cost for the sites.
 func (s *source) cost() string {
 	t, connections := &s.facts.Total, ""
-	if s.open == "" { // while the crawl runs, the number is unknown
+	if s.open == "" { // the number is unknown until the crawl has ended
 		connections = plural(s.report.Connections, "connection") + ", "
 	}
 	return fmt.Sprintf("%s, %s, %s%s of their servers' time; at most one request at a time at each",

@@ -65,7 +65,7 @@ func (b *budget) begin(t *politeness.Turn) error {
 	s, now := b.of(t.URL.Host()), time.Now()
 	s.forget(now)
 	if len(s.ends)+s.open >= b.most {
-		until := now.Add(time.Second) // a turn in progress may end without a request
+		until := now.Add(time.Second) // look again soon: a turn in progress may end without a request
 		if len(s.ends) > 0 && s.open < b.most {
 			until = s.ends[len(s.ends)+s.open-b.most].Add(day)
 		}

@@ -49,7 +49,7 @@ func (w *Watch) note(s *seen) (c Change) {
 			c.Change = New
 		}
 		r.found(s, &c)
-	case r == nil: // there was no page before
+	case r == nil: // no page before, and none now: no change
 	case s.outcome == crawler.Redirected, s.outcome == crawler.Fetched && (s.status == http.StatusNotFound || s.status == http.StatusGone):
 		if !r.gone {
 			c.Change, c.Since = Gone, r.last.UTC()
@@ -235,7 +235,7 @@ func (w *Watch) visited(v *crawler.Visit) error {
 	}
 	c := w.note(&s)
 	if s.there() && strings.Contains(v.Page.ContentType, "xml") && !v.Page.IsHTML() {
-		if err := w.announce(v); err != nil { // a feed
+		if err := w.announce(v); err != nil { // an XML page may be a feed
 			return err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 type queue struct {
 	frontier.Durable
 	w    *Watch
-	turn chan struct{} // held by the worker that claims, so that the other workers need not watch the queue
+	turn chan struct{} // lets one worker at a time claim, while the others wait here
 }
 
 var _ frontier.Durable = (*queue)(nil)
@@ -158,7 +158,7 @@ func (w *Watch) postpone(c frontier.Claim, now time.Time) time.Time {
 		return time.Time{}
 	}
 	if c.Kind != frontier.KindSitemap && w.full(c.URL) {
-		return now.Add(max(w.cfg.For, day)) // by then, pages that are gone may have made room
+		return now.Add(max(w.cfg.For, day)) // try again then: pages that are gone may have made room
 	}
 	if w.granted[key] {
 		return time.Time{}

@@ -63,7 +63,7 @@ type Change struct {
 // Values of Change.Signal.
 const (
 	Announced = "announced" // the sitemap or feed announced a change since the previous visit
-	Missed    = "missed"    // the sitemap or feed announced no change
+	Missed    = "missed"    // the page changed, and the sitemap or feed did not announce it
 )
 
 // Values of Change.Change.
@@ -142,12 +142,12 @@ func (w *Watch) configure(c *crawler.Config) error {
 	w.store = c.Frontier.(frontier.Durable)
 	l := &c.Limits
 	l.Pages, l.PagesPerHost, l.Bytes, l.Time, l.Errors = crawler.Unlimited, 0, 0, 0, 0
-	l.Sitemaps, l.Robots = crawler.Unlimited, crawler.Unlimited // the same sitemaps are read repeatedly
+	l.Sitemaps, l.Robots = crawler.Unlimited, crawler.Unlimited // unlimited, because the same sitemaps are read repeatedly
 	c.Hosts = slices.Clone(c.Hosts)
 	for i := range c.Hosts {
 		c.Hosts[i].Pages, c.Hosts[i].Bytes, c.Hosts[i].Time = 0, 0, 0
 	}
-	c.Duplicates.Same, c.Duplicates.Soft = 0, crawler.Unlimited // the same page is visited many times
+	c.Duplicates.Same, c.Duplicates.Soft = 0, crawler.Unlimited // no duplicates, because the same page is visited many times
 	c.Frontier = &queue{Durable: w.store, w: w, turn: make(chan struct{}, 1)}
 	w.budget.Sharing = c.Sharing()
 	c.Politeness.Shared = w.budget

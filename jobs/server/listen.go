@@ -59,7 +59,7 @@ func (s *Server) Serve(ctx context.Context, patience time.Duration) error {
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	closed := s.Close(bounded) // closing also ends the streams
+	closed := s.Close(bounded) // also ends the streams, so that Shutdown need not wait for them
 	short, cancelShort := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancelShort()
 	if web.Shutdown(short) != nil {

@@ -140,7 +140,7 @@ func schemaOf(t reflect.Type, schemas object) object {
 		}
 		return object{"$ref": "#/components/schemas/" + name}
 	}
-	return object{"type": "object"} // types of stored settings, and of this description
+	return object{"type": "object"} // the remaining types, such as stored settings, have no further description
 }
 
 // structSchema returns the schema of a structure.

@@ -265,7 +265,7 @@ func (s *Server) listView(r *call, before string) *view {
 	v := s.view(r, "Crawls")
 	all := s.manager.All()
 	v.All = len(all)
-	if before != "" { // IDs begin with the time
+	if before != "" { // IDs begin with the time, so they sort by age
 		all = slices.DeleteFunc(all, func(i jobs.Info) bool { return i.ID >= before })
 	}
 	slices.Reverse(all)

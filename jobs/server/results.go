@@ -21,7 +21,7 @@ type stream struct {
 // streamTo begins a stream.
 func streamTo(w *recorder) *stream {
 	s := &stream{w, http.NewResponseController(w)}
-	_ = s.control.SetReadDeadline(time.Time{}) // the server's deadline is for reading the request, which is complete
+	_ = s.control.SetReadDeadline(time.Time{}) // no deadline any more: the request has been read completely
 	return s
 }
 

@@ -283,7 +283,7 @@ func (s *Server) list(w *recorder, r *call) error {
 	if after != "" {
 		if at := slices.IndexFunc(all, func(i jobs.Info) bool { return i.ID == after }); at >= 0 {
 			all = all[at+1:]
-		} else { // the job was removed meanwhile; IDs sort by time
+		} else { // the job was removed meanwhile: compare IDs, which sort by time
 			all = slices.DeleteFunc(all, func(i jobs.Info) bool { return i.ID <= after })
 		}
 	}

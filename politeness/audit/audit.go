@@ -31,7 +31,7 @@ func Check(ledger io.Reader, c Config, body Body) (*Report, error) {
 		Hosts: []Host{}, Violations: []Violation{}, Overrides: []Override{}, Notes: []string{},
 	}}
 	a.entries(l)
-	a.rules(l) // before the pauses, because delays from robots.txt depend on the rules
+	a.rules(l) // first, because the required pauses depend on Crawl-delay
 	a.identity(l.requests)
 	a.admission(l.requests)
 	a.optOut(l.requests)
@@ -63,7 +63,7 @@ type auditor struct {
 	files     map[string]*file // files that were read, by SHA-256; nil if one is missing or has another hash
 	rep       *Report
 
-	changed map[string]bool // bodies with another hash, by the SHA-256 they should have
+	changed map[string]bool // bodies whose hash is wrong, keyed by the SHA-256 in the ledger
 }
 
 // plain reports whether the crawler read robots.txt as this check does.

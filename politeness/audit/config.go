@@ -12,7 +12,7 @@ type Config struct {
 	UserAgent     string         `json:"user_agent"`             // User-Agent of every request
 	Contact       string         `json:"contact,omitempty"`      // must be part of UserAgent; "": none was needed
 	Delay         float64        `json:"delay_s"`                // delay between requests to a host, in seconds
-	DelayFactor   float64        `json:"delay_factor,omitempty"` // × the last response time, at most MaxDelay
+	DelayFactor   float64        `json:"delay_factor,omitempty"` // factor for the last response time; the product is at most MaxDelay
 	MaxDelay      float64        `json:"max_delay_s,omitempty"`
 	MaxRetryAfter float64        `json:"max_retry_after_s,omitempty"` // the host is given up after a longer Retry-After; 0: no maximum
 	MaxBackoff    float64        `json:"max_backoff_s,omitempty"`     // maximum pause after failures; 0: back-off is not checked

@@ -42,7 +42,7 @@ func (l *ledger) gaps() (all []gap) {
 	slices.SortFunc(l.permits, func(a, b permit) int {
 		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.id, b.id))
 	})
-	next := map[string]uint64{} // keyed by run: the last ID seen
+	next := map[string]uint64{} // the last ID seen, keyed by run
 	for _, p := range l.permits {
 		m := l.through[p.run]
 		if before := next[p.run]; p.id > before+1 && before < m.id {

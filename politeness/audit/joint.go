@@ -150,7 +150,7 @@ type part struct {
 type partRequest struct {
 	*request
 	of             *part
-	backoff, owned time.Duration // back-off of the request's host before and after the request
+	backoff, owned time.Duration // back-off of the request's host: backoff before the request, owned after it
 }
 
 // open reads the ledger of a part.
@@ -404,7 +404,7 @@ func (j *joint) redirected(r *partRequest) {
 	j.led[host] = slices.DeleteFunc(j.led[host], func(l *jointLed) bool { return !r.start.Written.Before(l.until) })
 	for _, l := range j.led[host] {
 		if !r.start.Allowed.After(l.known) {
-			break // later redirects became known even later
+			break // the list is sorted by known, so the rest became known later, too
 		}
 		if l.of != r.of && (r.of.config.OwnHosts[host] <= 1 || l.of.config.OwnHosts[host] <= 1) {
 			by := min(l.until.Sub(r.start.Written), r.start.Allowed.Sub(l.known))

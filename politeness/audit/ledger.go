@@ -13,14 +13,14 @@ import (
 )
 
 type ledger struct {
-	requests []*request // sorted by epoch, and then by the time at which they were written
+	requests []*request // sorted by epoch, and then by the time at which the request was written
 	repeated []*request // second starts or ends of a request
 	unsent   []*request // attempts at a robots.txt that failed before a byte was sent, and copied robots.txt files
 	torn     bool       // the last line is incomplete
 	runs     int
 	steps    []step // the processes at which new epochs begin
 	permits  []permit
-	through  map[string]mark // keyed by run
+	through  map[string]mark // the last mark of each run, keyed by run
 }
 
 // permit identifies a permit that has a line.
@@ -115,7 +115,7 @@ func (l *reading) add(n int, b []byte) error {
 		return err
 	}
 	e := l.processes.common(&l.line, nil)
-	if e.Event == "head" { // a "head" is not a request
+	if e.Event == "head" { // a "head" line is a signature, not a request
 		return nil
 	}
 	k := key{l.name(e.Run), e.ID}
@@ -123,7 +123,7 @@ func (l *reading) add(n int, b []byte) error {
 	l.number(n, k, e)
 	r := l.open[k]
 	switch {
-	case e.Event == "unsent": // nothing was sent
+	case e.Event == "unsent": // nothing was sent, so only a failed attempt at a robots.txt matters
 		if e.Purpose == "robots" && e.Error != "" && !e.Aborted {
 			l.unsent = append(l.unsent, &request{line: n, last: n, run: k.run, epoch: l.epoch[k.run], start: e.StartLine, end: new(e.EndLine)})
 		}

@@ -126,7 +126,7 @@ func (a *auditor) inFlight(before []*request, r *request, most int) []*request {
 	}
 	if n := len(flying) + 1; n > most {
 		a.missed(flying[0].over().Sub(r.start.Written)-Tolerance, "P3", r, flying[0], "%d requests in flight, %d allowed", n, most)
-		if keep := most + 8; n > keep { // older requests were already reported; the limit keeps the time linear
+		if keep := most + 8; n > keep { // drop the oldest requests, already reported, so that the check takes linear time
 			flying = append(flying[:0], flying[n-keep:]...)
 		}
 	}

@@ -34,7 +34,7 @@ const maxLed = 16
 // Pause is the time between the end of a request and the start of the next to the same host.
 type Pause struct {
 	Observed time.Duration
-	Due      time.Duration // without Retry-After, which is a time and not a pause after a request
+	Due      time.Duration // the required pause, without Retry-After, which sets a time and not a pause
 }
 
 // latestRun caches the state of the process that wrote the last line.
@@ -103,7 +103,7 @@ func (p *Pacer) wrote(l *Line) {
 			p.read.last[p.run.name] = p.run.last
 		}
 		if _, known := p.read.last[l.Run]; !known && l.Behind == 0 && at.Before(p.latest) {
-			p.read.steps, p.read.late = append(p.read.steps, step{}), at // the clock was set back between two processes: times before and after differ
+			p.read.steps, p.read.late = append(p.read.steps, step{}), at // times before and after a clock set back cannot be compared
 		}
 		p.read.wrote(p.line, l.Run, l)
 		p.run = latestRun{l.Run, p.read.last[l.Run], p.read.epoch[l.Run]}
@@ -151,7 +151,7 @@ func (p *Pacer) begin(k key, l *Line) (Pause, bool) {
 	c.open++
 	if r.start.Purpose == "robots" {
 		if o := p.origin(r.wanted()); o != nil {
-			r.end = &EndLine{} // it is not known yet whether the request has an end
+			r.end = &EndLine{} // again expects an end; whether there is one is not known yet
 			p.again(o, r)
 			r.end = nil
 		}
@@ -170,7 +170,7 @@ func (p *Pacer) entry(r *request, l *Line) {
 	r.start.Clauses = l.Clauses
 	p.admission([]*request{r})
 	p.purpose(r)
-	r.start.Clauses = nil // the clauses belong to the caller
+	r.start.Clauses = nil // do not keep l.Clauses, which belongs to the caller
 }
 
 // settle treats earlier requests to a host by other processes as having no end, since another process requests the
@@ -185,7 +185,7 @@ func (p *Pacer) settle(c *clock, r *request) {
 			c.open--
 			p.over(&c.hostClock, b)
 			if o := p.origin(b.wanted()); o != nil && b.start.Purpose == "robots" {
-				o.times = 0 // the other process may have received a response
+				o.times = 0 // unknown, because the other process may have received a response
 			}
 		}
 	}

@@ -12,8 +12,8 @@ import (
 // waits holds two of the requests to a host so far: the one whose Retry-After ends last, and the one with the longest Retry-After.
 type waits struct {
 	last, longest *request
-	until         time.Time     // end of the pause requested by the request in last
-	requested     time.Duration // pause requested by the request in longest
+	until         time.Time     // end of the Retry-After of last
+	requested     time.Duration // the Retry-After of longest
 }
 
 // note records the pauses that a response requests.
@@ -78,7 +78,7 @@ func (a *auditor) leads(r *request) (host string, l led) {
 		return "", led{}
 	}
 	if host = hostOf(leadsTo(r)); host == r.start.Host {
-		return "", led{} // the host's own Retry-After already covers it
+		return "", led{} // the host's own Retry-After already covers the redirect
 	}
 	by := *r
 	return host, led{&by, r.heard().Add(Tolerance), until.Add(-Tolerance)}
@@ -105,7 +105,7 @@ func (a *auditor) redirected(c *hostClock, r *request) {
 	kept := c.led[:0]
 	for i, l := range c.led {
 		if l.by.epoch > r.epoch || l.by.epoch == r.epoch && !r.start.Written.After(l.known) {
-			kept = append(kept, c.led[i:]...) // later redirects became known even later
+			kept = append(kept, c.led[i:]...) // the list is sorted by known, so the rest became known later, too
 			break
 		}
 		if l.by.epoch < r.epoch || !r.start.Written.Before(l.until) {

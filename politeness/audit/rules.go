@@ -36,7 +36,7 @@ func (a *auditor) rules(l *ledger) {
 			a.answer(state(r.wanted()), r)
 		case e.end || isRobotsURL(r.start.URL) || r.start.Override != "":
 		case r.start.Purpose != "robots" || !isHop(state(r.wanted()).hop, r.start.URL):
-			a.page(state(r.start.URL), r) // also if r only claims to be a hop of a robots.txt's redirects
+			a.page(state(r.start.URL), r) // also checks requests falsely recorded as redirect hops of a robots.txt
 		}
 		if f := state(r.start.URL).file; f != nil && a.plain() && r.start.Override == "" {
 			if e.end {
@@ -89,7 +89,7 @@ func (e event) line() int {
 func (a *auditor) page(o *origin, r *request) {
 	at := r.start.Written
 	switch {
-	case o.lost != nil: // reported only once
+	case o.lost != nil: // a missing body is reported only once
 		a.violation("P2", r, o.lost, "the body of %s is missing", o.lost.start.URL)
 		o.lost = nil
 	case !o.known && o.failing:
@@ -98,7 +98,7 @@ func (a *auditor) page(o *origin, r *request) {
 	case !o.known:
 		a.violation("P1", r, nil, "%s was requested before robots.txt was known", r.start.URL)
 		return
-	case r.epoch != o.epoch: // the age of the rules is unknown
+	case r.epoch != o.epoch: // the age of the rules is unknown, so no limit is checked
 	case at.Sub(o.at) > maxStale:
 		a.violation("P8", r, nil, "robots.txt was last fetched at %s, more than 30 days before", stamp(o.at))
 	case !o.until.IsZero() && at.Sub(o.until) > Tolerance && !o.failing:
@@ -122,20 +122,20 @@ func (a *auditor) answer(o *origin, r *request) {
 	e := r.end
 	ok := e.Error == "" && e.Wall == "" && e.Status != 202 && (e.Truncated == "" || e.Truncated == "length")
 	hops, hop := o.hops, o.hop
-	if !isHop(o.hop, r.start.URL) { // restarted from the first URL, as after a restart of the crawl
+	if !isHop(o.hop, r.start.URL) { // not the next hop of the redirects: robots.txt was requested anew, as after a restart
 		hops, hop = 0, ""
 	}
 	o.hops, o.hop = 0, ""
 	switch {
 	case e.Aborted: // an aborted response says nothing about the file
-	case e.Challenged && (e.Status == 401 || e.Status == 403 || e.Status == 429): // a challenge says nothing, too: the file is requested again
+	case e.Challenged && (e.Status == 401 || e.Status == 403 || e.Status == 429): // nor does a challenge: the crawler repeats the request
 		o.hops, o.hop = hops, hop
 	case ok && e.Status >= 200 && e.Status < 300:
 		a.learn(o, r)
 	case ok && e.Status >= 300 && e.Status < 400 && hops < 5 && leadsTo(r) != "":
 		o.hops, o.hop = hops+1, leadsTo(r)
 		if o.hop == anywhere {
-			o.know(r, nil) // the redirect may have no usable target
+			o.know(r, nil) // the target is unknown: there may be none, and then no rules apply
 		}
 	case ok && (e.Status == 401 || e.Status == 403) && a.config.ForbidDenies:
 		o.know(r, parse([]byte("user-agent: *\ndisallow: /"), a.config.Product))
@@ -223,7 +223,7 @@ func (a *auditor) learn(o *origin, r *request) {
 		a.files[r.end.SHA256] = f
 	}
 	o.know(r, f)
-	if f == nil && !a.changed[r.end.SHA256] { // the process may have ended before the body was stored: then the file is requested again
+	if f == nil && !a.changed[r.end.SHA256] { // no fault yet: a process that ended before it stored the body repeats the request
 		o.lost = r
 	}
 }

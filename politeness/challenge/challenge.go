@@ -142,7 +142,7 @@ func (s *search) in(body []byte) bool {
 	most := s.width - 1
 	for last := most; last < len(body); {
 		skip := int(s.skip[pairOf(body[last-1], body[last])])
-		if skip == most { // nearly always true: the processor predicts this branch, and need not wait for the table
+		if skip == most { // a fast path: the processor predicts this branch and does not wait for the table
 			last += most
 			continue
 		}

@@ -191,7 +191,7 @@ func (s *scanner) last(last *string) string {
 func (s *scanner) digits() (n int64) {
 	i := 0
 	for ; i < len(s.b) && s.b[i]-'0' <= 9; i++ {
-		n = n*10 + int64(s.b[i]-'0') // wrong beyond 18 digits, which are rejected
+		n = n*10 + int64(s.b[i]-'0') // overflows only beyond 18 digits, which are rejected below
 	}
 	if i == 0 || i > 18 {
 		s.b = nil

@@ -60,7 +60,7 @@ func (r *Reader) line() ([]byte, error) {
 			}
 			continue
 		case errors.Is(err, io.EOF):
-			return nil, io.EOF // the rest in b is an incomplete line
+			return nil, io.EOF // the rest, in b, is an incomplete line and ignored
 		case err != nil:
 			return nil, fmt.Errorf("ledger: %w", err)
 		case skipped:

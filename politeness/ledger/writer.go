@@ -8,7 +8,7 @@ import (
 // Recorder is a ledger in memory: a [Writer] to it passes entries on unchanged, without line numbers and without a chain.
 // Record is not called concurrently. The entry and its clauses are valid until it returns.
 type Recorder interface {
-	io.Writer // Writer calls Record instead of Write
+	io.Writer // makes a Recorder usable as a Writer's destination; Writer does not call Write
 	Record(e *Entry) error
 }
 
@@ -17,7 +17,7 @@ type Recorder interface {
 type Writer struct {
 	mu     sync.Mutex
 	w      io.Writer
-	record Recorder // w, if it is a Recorder
+	record Recorder // w as a Recorder; nil if it is none
 	entry  Entry    // copy that record receives: passing e itself would move every caller's entry to the heap
 	buf    []byte   // buffer for the next line
 	size   int64

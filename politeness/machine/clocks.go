@@ -78,7 +78,7 @@ func prepare(f *os.File) error {
 	switch {
 	case string(head) == magic && info.Size() == pageSize*pageCount:
 		return nil
-	case info.Size() == 0 || info.Size() == pageSize*pageCount && bytes.Equal(head, make([]byte, len(magic))): // left by a process killed at creation
+	case info.Size() == 0 || info.Size() == pageSize*pageCount && bytes.Equal(head, make([]byte, len(magic))): // empty: a process was killed at creation
 		if err := f.Truncate(pageSize * pageCount); err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (p *pages) slot(id clockID) (*slot, error) {
 			}
 		}
 		s.Clock, s.id = sharedclock.Clock{}, id
-		s.encode(b) // so that no other clock of this operation gets the slot
+		s.encode(b) // occupies the slot, so that no other clock of this operation gets the slot
 		return s, nil
 	}
 	wait := min(max(free.Sub(p.now), sharedclock.Recheck), look)

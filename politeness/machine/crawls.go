@@ -19,7 +19,7 @@ const (
 	crawlsName = "crawls"
 	nameMax    = 4 << 10          // maximum length of a crawl's name in bytes
 	old        = 10 * time.Minute // age at which the file of a crawl that has ended is removed
-	fresh      = time.Second      // time for which a crawl in the line counts as alive without a check
+	fresh      = time.Second      // time for which a waiting crawl counts as alive without another check
 )
 
 // crawl is a crawl of this process. Its file contains its name, and is locked as long as the crawl runs: the system unlocks it
@@ -103,7 +103,7 @@ func (m *Hosts) alive(now time.Time, id string, moment time.Duration) bool {
 	if now.Sub(m.seen[id]).Abs() < moment {
 		return true
 	}
-	for _, c := range m.crawls { // the crawl may be in this process
+	for _, c := range m.crawls { // crawls of this process need no look at their files
 		if c.id == id {
 			return true
 		}
@@ -112,7 +112,7 @@ func (m *Hosts) alive(now time.Time, id string, moment time.Duration) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	alive := true // also if the state is unknown, for example because this process has too many files open
+	alive := true // also if the file cannot be opened, for example because too many files are open
 	if err == nil {
 		locked, err := filelock.TryLock(f, false)
 		alive = !locked || err != nil

@@ -79,7 +79,7 @@ func Jobs(dir string) ([]string, error) {
 		}
 		f, err := safefile.OpenOwn(filepath.Join(dir, e.Name()))
 		if err != nil {
-			continue // the file is of another program
+			continue // not written by this program
 		}
 		b, err := safefile.ReadAll(f, f.Name(), pathMax)
 		_ = f.Close() // only read, so an error of closing loses nothing
@@ -113,7 +113,7 @@ func replace(path string, b []byte) error {
 		err = os.Rename(temp.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(temp.Name()) // a remaining temporary file is ignored
+		_ = os.Remove(temp.Name()) // a temporary file that remains does no harm
 	}
 	return err
 }

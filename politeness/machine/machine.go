@@ -115,7 +115,7 @@ func (m *Hosts) fail(err error) {
 		m.end(gate)
 	}
 	if m.file != nil {
-		_ = m.file.Close() // the file is no longer used
+		_ = m.file.Close() // nothing was written to the file that Close could lose
 	}
 }
 
@@ -132,7 +132,7 @@ func (m *Hosts) Take(t *politeness.Turn) error {
 		return wait
 	}
 	m.fail(err)
-	if err := m.Hosts.Take(t); err != nil { // another crawl of this process holds a clock, and shares it only within the process
+	if err := m.Hosts.Take(t); err != nil { // another crawl of this process holds a clock that is shared only within the process
 		m.leaves(t, politeness.Owed{})
 		m.settle()
 		return err
@@ -231,7 +231,7 @@ func (m *Hosts) leaves(t *politeness.Turn, owed politeness.Owed) {
 // many clocks are held, they are written with the next Turn that is taken or ends. Until then others see a request in flight.
 func (m *Hosts) settle() {
 	if len(m.done) > 0 {
-		m.fail(m.locked(func(time.Time) error { return nil })) // locked writes the outcomes
+		m.fail(m.locked(func(time.Time) error { return nil })) // locked writes the outcomes before it calls the function
 	}
 }
 

@@ -36,7 +36,7 @@ func (m *Hosts) Robots(key politeness.RobotsKey) (politeness.RobotsFile, bool) {
 	f, ok := politeness.DecodeRobotsFile(readOwn(m.robotsPath(key)), key)
 	now := time.Now()
 	if !ok || f.Fetched.After(now) || !f.Until.After(now) {
-		return politeness.RobotsFile{Fetched: readDropped(m.dir)}, false // the crawl requests the file and writes it anew
+		return politeness.RobotsFile{Fetched: readDropped(m.dir)}, false // the crawl requests the file and overwrites the stored one
 	}
 	return f, true
 }
@@ -119,7 +119,7 @@ func pruneRobots(state string) {
 			continue
 		}
 		if size -= info.Size(); !strings.HasPrefix(info.Name(), tempPrefix) {
-			dropped = info.ModTime() // the file may have expired, but then nobody looks it up
+			dropped = info.ModTime() // also if the file had expired: a date too late does no harm
 		}
 	}
 	noteDropped(state, dropped)

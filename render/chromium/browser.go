@@ -167,7 +167,7 @@ func (b *browser) route(m *message) {
 		if jsonv2.Unmarshal(m.Params, &e, lenient) == nil {
 			b.claim(string(e.FrameID), t)
 		}
-	case network.RequestWillBeSent.Method: // sent only for workers: the request for a nested worker's script
+	case network.RequestWillBeSent.Method: // of a worker: the request for the script of a nested worker
 		var e struct {
 			RequestID network.RequestID `json:"requestId"`
 		}

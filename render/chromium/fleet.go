@@ -170,7 +170,7 @@ func (r *Renderer) leave(h *host, err error) {
 		r.stopped.take(func(p *parked) bool { return p.in == h })
 	}
 	if last {
-		_ = h.end() // the next start of a browser removes files that are left
+		_ = h.end() // files that are left are removed at the next start of a browser
 	}
 }
 
@@ -182,7 +182,7 @@ func (r *Renderer) start(ctx context.Context, told bool) (*browser, error) {
 	}
 	b := attach(p, told, r.cfg.MaxMemory)
 	if err := b.prepare(ctx, r.cfg.Isolation); err != nil {
-		ended := b.end() // from now on, the browser's output is complete
+		ended := b.end() // also completes the browser's output, which the error quotes
 		return nil, errors.Join(r.unusable(ctx, err, b.version, p.said.String()), ended)
 	}
 	return b, nil

@@ -56,7 +56,7 @@ func (p *process) run(path string, args []string, iso Isolation, as *user) error
 	p.cmd.Dir = p.profile.home
 	p.cmd.ExtraFiles = []*os.File{theirIn, theirOut} // descriptors 3 and 4 of the browser
 	p.cmd.Stderr = p.said
-	p.cmd.WaitDelay = time.Second // needed without namespaces, if a child process keeps standard error open
+	p.cmd.WaitDelay = time.Second // ends Wait without namespaces, too, where a child process may keep standard error open
 	if err = confine(p.cmd, iso, as); err == nil {
 		err = p.launch()
 	}
@@ -191,7 +191,7 @@ func flags(dir string, port int, told bool, iso Isolation) []string {
 			"--disable-new-content-rendering-timeout")
 	}
 	if iso == Namespace {
-		f = append(f, "--disable-setuid-sandbox") // the sandbox with namespaces is available
+		f = append(f, "--disable-setuid-sandbox") // not needed: namespaces make another sandbox available
 	}
 	if smallShm() {
 		f = append(f, "--disable-dev-shm-usage")

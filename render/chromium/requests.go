@@ -46,7 +46,7 @@ func (t *tab) paused(_ *message, e *fetch.EventRequestPaused) {
 	case document && !t.answered:
 		t.answered = true
 		t.fulfill(e.RequestID, document200(&t.task.Document))
-	case document: // a navigation: the document stays, and the target becomes a Route
+	case document: // a navigation: the page keeps its document, and the target becomes a Route
 		if e.Request.Method != http.MethodGet {
 			t.fate(render.Fate{
 				URL: e.Request.URL, Method: e.Request.Method, Kind: string(render.KindOther), Refused: render.ReasonMethod,
@@ -68,7 +68,7 @@ func (t *tab) request(e *fetch.EventRequestPaused) *request {
 	r.holds = e.Request.InitialPriority == network.ResourcePriorityVeryHigh &&
 		(e.ResourceType == network.ResourceTypeXHR || e.ResourceType == network.ResourceTypeScript)
 	if e.ResourceType == network.ResourceTypeDocument {
-		r.reason = network.ErrorReasonAborted // the frame stays empty
+		r.reason = network.ErrorReasonAborted // if the request is refused, the frame stays empty
 	}
 	if e.Request.Method == http.MethodOptions && header(e, "Access-Control-Request-Method") != "" {
 		r.preflight, r.answer = true, preflight(e)
@@ -123,7 +123,7 @@ func (t *tab) decide() (missing bool) {
 			r.answer = nil
 		}
 		if r.answer != nil && (r.answer.Status < 200 || r.answer.Status > 599) {
-			r.answer, r.refused = nil, fmt.Sprintf("http_%d", r.answer.Status) // refused, because a page can use only a final status
+			r.answer, r.refused = nil, fmt.Sprintf("http_%d", r.answer.Status) // a page can use only a final status
 		}
 		if r.fate >= 0 && r.decided() {
 			f := &t.result.Requests[r.fate]
@@ -213,7 +213,7 @@ func kind(e *fetch.EventRequestPaused) render.Kind {
 	case strings.HasPrefix(accept, "application/json"):
 		return render.KindScript
 	case e.Request.InitialPriority == network.ResourcePriorityVeryLow && e.Request.ReferrerPolicy == network.RequestReferrerPolicyNoReferrer:
-		return render.KindPrefetch // a compression dictionary, or the script of a worker, which looks the same for pages with this policy
+		return render.KindPrefetch // or the script of a worker, which looks the same if the page has this policy
 	case e.Request.InitialPriority == network.ResourcePriorityVeryLow:
 		return render.KindWorker
 	case accept == "*/*":

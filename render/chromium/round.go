@@ -92,7 +92,7 @@ func (t *tab) navigate(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	t.drawn = true // nothing to draw yet
+	t.drawn = true // the new page has no frame to draw yet
 	shown := func() bool { return t.loader != "" && t.world != "" || failed(t.replies[t.navigated]) }
 	if err := t.wait(ctx, replyLimit, shown); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (t *tab) navigate(ctx context.Context) (err error) {
 	if failed(t.replies[t.navigated]) {
 		return errShown
 	}
-	_, err = ask(ctx, t, t.session, page.ResetNavigationHistory, cdp.Empty{}) // so that scripts cannot go back
+	_, err = ask(ctx, t, t.session, page.ResetNavigationHistory, cdp.Empty{}) // the history is empty, so scripts cannot go back
 	return err
 }
 
@@ -127,7 +127,7 @@ func (t *tab) slice() {
 // policy sets how the page's clock runs. The reply contains the time base of the clock; it is read when a frame needs it.
 func (t *tab) policy(p emulation.SetVirtualTimePolicyParams) {
 	delete(t.replies, t.timed)
-	t.timed, _ = tell(t, t.session, emulation.SetVirtualTimePolicy, p) // an error is reported by the next command
+	t.timed, _ = tell(t, t.session, emulation.SetVirtualTimePolicy, p) // the next command reports an error
 }
 
 // begun reads, from the reply, the browser's time at which the page's clock became virtual.
@@ -463,7 +463,7 @@ func (t *tab) picture(ctx context.Context) error {
 		t.result.Screenshot = shot.Data
 		return err
 	}
-	for range 2 { // the very first frame may come without a picture
+	for range 2 { // the first frame of a browser may come without a picture
 		r, err := t.frame(ctx, headlessexperimental.BeginFrameParams{
 			Screenshot: &headlessexperimental.ScreenshotParams{Format: headlessexperimental.ScreenshotParamsFormatPng},
 		})

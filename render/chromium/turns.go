@@ -35,7 +35,7 @@ func (t *turns) take(ctx context.Context, host string) error {
 		return nil
 	case <-ctx.Done():
 		if !t.leave(host, mine) {
-			t.give() // the tab was assigned meanwhile
+			t.give() // the round got a tab meanwhile: pass it on
 		}
 		return context.Cause(ctx)
 	}
@@ -52,7 +52,7 @@ func (t *turns) give() {
 	host := t.hosts[0]
 	next := t.waiting[host][0]
 	t.remove(host, next)
-	if t.waiting[host] != nil { // the host's next round comes after the other hosts
+	if t.waiting[host] != nil { // further rounds of the host wait until the other hosts have had a turn
 		t.hosts = append(t.hosts[1:], host)
 	}
 	close(next)

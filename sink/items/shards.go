@@ -321,7 +321,7 @@ func (s *Shards[T]) Sync(_ context.Context) (int64, error) {
 		return 0, err
 	}
 	if s.up != nil {
-		s.up.offer(s.files, s.synced) // rows up to the last offset are committed, since the caller calls Sync again
+		s.up.offer(s.files, s.synced) // rows up to synced are committed, because the caller calls Sync again only afterwards
 	}
 	if !s.stale || s.f == nil {
 		s.synced = s.end()
@@ -357,7 +357,7 @@ func (s *Shards[T]) Restore(ctx context.Context, offset int64) error {
 		return err
 	}
 	if s.f != nil {
-		_ = s.f.Close() // the file is read again below
+		_ = s.f.Close() // errors do not matter: scan reads the file again
 		s.f, s.w = nil, nil
 	}
 	err := s.scan()

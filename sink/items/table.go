@@ -230,7 +230,7 @@ func (t *Table[T]) transaction(ctx context.Context, f func(context.Context, *sql
 		return err
 	}
 	lock := "LOCK TABLE " + t.undo() + " IN SHARE ROW EXCLUSIVE MODE"
-	if t.dialect == SQLite { // the first statement that writes locks the database
+	if t.dialect == SQLite { // in SQLite, the first statement that writes locks the database
 		lock = "DELETE FROM " + t.undo() + " WHERE seq < 0"
 	}
 	if _, err = tx.ExecContext(ctx, lock); err == nil {

@@ -73,7 +73,7 @@ func (s *Sink) open() error {
 	if s.table == "" {
 		return errors.New("a table needs a name")
 	}
-	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_RDWR, 0o644) // for the system's error, which is more specific than SQLite's
+	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_RDWR, 0o644) // opened first without SQLite, because the system's error is more specific
 	if err != nil {
 		return err
 	}

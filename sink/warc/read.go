@@ -71,7 +71,7 @@ func (r *stored) message() (head, payload []byte) {
 		n += len(line)
 		if len(bytes.TrimRight(line, "\r\n")) == 0 {
 			x := sink.Exchange{Head: originalHead(r.block[:n]), Body: r.block[n:]}
-			if fieldIn(r.block[:n], renamed+"Transfer-Encoding") != "" { // the body was stored without chunks
+			if fieldIn(r.block[:n], renamed+"Transfer-Encoding") != "" { // the field was renamed because the body was stored without chunks
 				return x.Head, x.Body
 			}
 			return x.Head, x.Payload()

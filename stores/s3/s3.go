@@ -146,7 +146,7 @@ func (s *Store) Get(ctx context.Context, name string, offset, length int64) (io.
 		opts.Set("Range", fmt.Sprintf("bytes=%d-", offset))
 	}
 	r, info, _, err := s.core.GetObject(ctx, s.bucket, s.prefix+name, opts)
-	if minio.ToErrorResponse(err).Code == minio.InvalidRange && length < 0 { // the offset may be exactly the end
+	if minio.ToErrorResponse(err).Code == minio.InvalidRange && length < 0 { // an offset at the very end is valid
 		if o, err := s.Stat(ctx, name); err != nil || offset == o.Size {
 			return http.NoBody, err
 		}
@@ -158,7 +158,7 @@ func (s *Store) Get(ctx context.Context, name string, offset, length int64) (io.
 		return nil, s.told(ctx, "read", name, err)
 	}
 	if length < 0 {
-		length = info.Size // size of this response
+		length = info.Size // Size is that of the response, not of the object
 	}
 	return &body{s: s, ctx: ctx, name: name, in: r, left: length}, nil
 }
@@ -214,11 +214,11 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[stores.Object
 				return
 			}
 			o := stores.Object{Name: strings.TrimPrefix(info.Key, s.prefix), Size: info.Size}
-			if stores.CheckName(o.Name) == nil && !yield(o, nil) { // a folder made by another program ends with a slash
+			if stores.CheckName(o.Name) == nil && !yield(o, nil) { // skip other names, such as a folder made by another program
 				return
 			}
 		}
-		if ctx.Err() != nil { // the client ends its list without an error
+		if ctx.Err() != nil { // the client ended its list without an error
 			yield(stores.Object{}, s.told(ctx, "list", prefix, ctx.Err()))
 		}
 	}
@@ -260,7 +260,7 @@ func (s *Store) told(ctx context.Context, what, name string, err error) error {
 		kind = fs.ErrNotExist
 	case r.Code == minio.NoSuchBucket:
 		advice = ": make the bucket first, or name another one"
-	case r.StatusCode == http.StatusNotFound: // a HEAD response has no body with details
+	case r.StatusCode == http.StatusNotFound: // the response to a HEAD request has no body with a code
 		kind = fs.ErrNotExist
 	case r.Code == "RequestTimeTooSkewed":
 		advice = ": set the clock of this machine"

@@ -149,7 +149,7 @@ func whole(k *kit) {
 	k.want("long", long)
 	k.wantList("", "dir/of/Some name+%&ü.txt 4", "empty 0", fmt.Sprintf("long %d", len(long)))
 	body := strings.NewReader("content")
-	if _, err := io.ReadAll(body); err != nil { // Put must start at the beginning
+	if _, err := io.ReadAll(body); err != nil { // read to its end: Put must start at the beginning
 		k.Fatal(err)
 	}
 	if err := k.s.Put(k.ctx, Of("read before", []byte("content")), body); err != nil {

@@ -64,7 +64,7 @@ func (l *Line) Notify(at int64) {
 	}
 	select {
 	case l.front.wake <- struct{}{}:
-	default: // w has a notification that it has not processed yet
+	default: // w already has a notification to process
 	}
 }
 

@@ -65,7 +65,7 @@ func write(x *export.Export, o text.Options, rows int) (err error) {
 	o.Text, o.Markdown = true, true
 	c := &corpus{x: x, rows: rows, totals: newTotals(o.Refuse), columns: table()}
 	defer func() {
-		if c.part != nil { // c.part is not nil only after an error
+		if c.part != nil { // after an error, a part is still open
 			err = errors.Join(err, c.part.close())
 		}
 	}()

@@ -273,7 +273,7 @@ func (c *corpus) crate(sources []source) ([]byte, error) {
 			graph = append(graph, object{"@id": id, "@type": "CreativeWork", "name": s.name + "/" + f.Name, "contentSize": fmt.Sprint(f.Bytes), "sha256": f.Sum, "dateCreated": stamp(s.created)})
 		}
 	}
-	for _, key := range []string{"license", "usageInfo"} { // entities of a crate are not nested, but refer to each other by ID
+	for _, key := range []string{"license", "usageInfo"} { // in a crate, entities refer to each other by ID and are not nested
 		var refs []object
 		list, stated := root[key].([]object)
 		for i, o := range list {

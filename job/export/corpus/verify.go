@@ -76,7 +76,7 @@ func Replay(ctx context.Context, dir, temp string, jobs []*job.Reader, documents
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(temp) }() // the parts in temp are compared already
+	defer func() { _ = os.RemoveAll(temp) }() // the files in temp are needed only for the comparison
 	again := filepath.Join(temp, "corpus")
 	if _, err := export.WriteAll(ctx, jobs, Kind(text.Options{Refuse: made.Refuse, Documents: documents}), again, nil); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func Replay(ctx context.Context, dir, temp string, jobs []*job.Reader, documents
 	all, err := sums(again)
 	for _, f := range all {
 		if !known[f.Name] {
-			v.compare(f, "") // records that the corpus lacks f
+			v.compare(f, "") // the corpus lacks this file
 		}
 	}
 	return v, err

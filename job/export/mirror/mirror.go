@@ -107,7 +107,7 @@ func write(x *export.Export, only *export.Filter) (err error) {
 	if m.paths, err = os.Create(filepath.Join(x.Temp, "paths")); err != nil {
 		return err
 	}
-	defer func() { _ = m.paths.Close() }() // a temporary file
+	defer func() { _ = m.paths.Close() }() // a temporary file: an error of closing does no harm
 	if m.root, err = os.OpenRoot(x.Path); err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (m *mirror) take(name string) bool {
 		if isFile {
 			return false
 		}
-		if there { // dir is known, and so are its parent directories
+		if there { // a known directory: its parents are known, too
 			break
 		}
 		dirs = append(dirs, h)
@@ -450,7 +450,7 @@ func (m *mirror) create(name string, body []byte) error {
 		return err
 	}
 	f, err := m.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if errors.Is(err, fs.ErrExist) { // the file system treats different names as equal
+	if errors.Is(err, fs.ErrExist) { // another name stands for the same file, for example with other capital letters
 		m.clashes++
 		return nil
 	}
@@ -464,7 +464,7 @@ func (m *mirror) create(name string, body []byte) error {
 // relative returns the reference from a directory to a file.
 func relative(from, to string) string {
 	a, b := strings.Split(strings.TrimPrefix(from, "."), "/"), strings.Split(to, "/")
-	if a[0] == "" { // the root directory
+	if a[0] == "" { // from is the root directory
 		a = nil
 	}
 	n := 0

@@ -29,7 +29,7 @@ func (p *page) html(body []byte) []byte {
 		kind := z.Next()
 		raw := z.Raw()
 		if kind == tokens.ErrorToken {
-			return append(out, body[done:]...) // bytes for which the tokenizer has no token
+			return append(out, body[done:]...) // the rest, for which the tokenizer has no token, stays unchanged
 		}
 		done += len(raw)
 		switch {

@@ -94,7 +94,7 @@ func Update(ctx context.Context, dir string, jobs []*job.Reader, seeds []weburl.
 	if m.paths, err = os.CreateTemp(own, "paths-"); err != nil {
 		return nil, storage(dir, err)
 	}
-	defer func() { _ = errors.Join(m.paths.Close(), os.Remove(m.paths.Name())) }() // a temporary file
+	defer func() { _ = errors.Join(m.paths.Close(), os.Remove(m.paths.Name())) }() // a temporary file: errors do no harm
 	if m.root, err = os.OpenRoot(dir); err != nil {
 		return nil, storage(dir, err)
 	}
@@ -167,7 +167,7 @@ func (w *updater) claim() error {
 	}
 	all := maps.Clone(names)
 	maps.Copy(all, before)
-	if err := w.record(all); err != nil { // if the process is killed later, the next process recognizes the files of this update
+	if err := w.record(all); err != nil { // recorded first, so that the next process recognizes the files even if this one is killed
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
@@ -295,7 +295,7 @@ func (w *updater) start(seeds []weburl.URL) error {
 		fmt.Fprintf(&links, "<li><a href=\"%s\">%s</a>\n", html.EscapeString(relative(".", name)), html.EscapeString(u.String()))
 	}
 	if found == 0 && first == "" {
-		return nil // the copy has no page
+		return nil // the copy has no page to refer to
 	}
 	refresh := ""
 	if found <= 1 {

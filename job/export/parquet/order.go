@@ -11,7 +11,7 @@ import (
 // ordered calls f with the rows of a table, sorted by the first column, which is text.
 func ordered(x *export.Export, t *export.Table, f func([]export.Value) error) error {
 	s := extsort.New(x.Temp, 0)
-	defer func() { _ = s.Close() }() // a temporary file
+	defer func() { _ = s.Close() }() // a temporary file: an error of closing does no harm
 	var b []byte
 	err := t.Rows(x, func(row []export.Value) error {
 		b = append(append(b[:0], row[0].Text...), 0)

@@ -115,7 +115,7 @@ func cell(v *export.Value, t export.Type) any {
 	case t == export.Float:
 		return v.Float
 	}
-	return strings.ReplaceAll(v.AsText(t), "\x00", "\uFFFD") // tools take a NUL byte for the end of the text
+	return strings.ReplaceAll(v.AsText(t), "\x00", "\uFFFD") // many tools take a NUL byte for the end of the text
 }
 
 // inserter inserts rows, many in a transaction.
@@ -155,10 +155,10 @@ func (in *inserter) end(keep bool) error {
 		return nil
 	}
 	if prepared != nil {
-		_ = prepared.Close() // the transaction ends now
+		_ = prepared.Close() // not needed any more: the transaction ends now
 	}
 	if !keep {
-		_ = tx.Rollback() // the file is removed anyway
+		_ = tx.Rollback() // an error does no harm: the file will be removed
 		return nil
 	}
 	return tx.Commit()

@@ -124,7 +124,7 @@ func (s *signature) like(other *signature) bool {
 // and the pairs that share a bucket.
 func firstOf(dir string, signatures *os.File) (first []int32, err error) {
 	buckets, pairs := extsort.New(dir, 0), extsort.New(dir, 0)
-	defer func() { _, _ = buckets.Close(), pairs.Close() }() // temporary files
+	defer func() { _, _ = buckets.Close(), pairs.Close() }() // temporary files: errors of closing do no harm
 	if _, err := signatures.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}

@@ -45,6 +45,6 @@ func (r *Row) visited(v *sink.Record) ([]byte, error) {
 	r.SHA256, r.Consent, r.Terms = v.SHA256, append([]sink.Usage{}, v.Usage...), v.Terms
 	return line(struct {
 		*Row
-		DuplicateOf *string `json:"duplicate_of,omitempty"` // unknown during a crawl
+		DuplicateOf *string `json:"duplicate_of,omitempty"` // shadows the field of Row: duplicates are unknown during a crawl
 	}{Row: r})
 }

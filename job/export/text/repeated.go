@@ -43,7 +43,7 @@ func hashOf(block string) uint64 { return max(1, xxh3.HashString(block)) }
 // and text.
 func (c *collection) repeated() (*extsort.Sorter, error) {
 	counts, hits := extsort.New(c.x.Temp, 0), extsort.New(c.x.Temp, 0)
-	defer func() { _ = counts.Close() }() // a temporary file
+	defer func() { _ = counts.Close() }() // a temporary file: an error of closing does no harm
 	row := uint32(0)
 	var b []byte
 	for s, err := range inOrder(c.workers, c.rows(), parse) {
@@ -54,7 +54,7 @@ func (c *collection) repeated() (*extsort.Sorter, error) {
 		if err != nil {
 			return hits, err
 		}
-		for _, block := range append([]uint64{0}, s.Blocks...) { // 0 stands for the whole page
+		for _, block := range append([]uint64{0}, s.Blocks...) { // 0 stands for the whole page, to count pages
 			b = binary.BigEndian.AppendUint64(b[:0], xxh3.HashString(u.Host()))
 			b = binary.BigEndian.AppendUint64(b, block)
 			b = binary.BigEndian.AppendUint64(b, s.Sum)

@@ -102,7 +102,7 @@ func (c *collection) close() {
 	for _, a := range c.archives {
 		_ = a.Close() // only read, so an error of closing loses nothing
 	}
-	_ = c.pages.Close()                          // temporary files
+	_ = c.pages.Close()                          // temporary files: errors of closing do no harm
 	_, _ = c.final.Close(), c.signatures.Close() // a nil file has nothing to close
 }
 
@@ -277,7 +277,7 @@ func (c *collection) clean() (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = hits.Close() }() // a temporary file
+	defer func() { _ = hits.Close() }() // a temporary file: an error of closing does no harm
 	if c.final, err = os.Create(filepath.Join(c.x.Temp, "rows")); err != nil {
 		return err
 	}
@@ -335,7 +335,7 @@ func (c *collection) cleanRow(r rowToClean) (out cleaned, err error) {
 
 // compare finds the rows with the same text.
 func (c *collection) compare() (err error) {
-	_ = c.pages.Close() // releases memory
+	_ = c.pages.Close() // not needed any more: free its memory
 	c.first, err = firstOf(c.x.Temp, c.signatures)
 	return err
 }

@@ -60,11 +60,11 @@ const (
 func (c *Clock) Until(now time.Time, p Party, delay time.Duration) (until time.Time, by Party) {
 	if c.Turns > 0 {
 		if c.Holder.Gate == p.Gate {
-			return now, by // p holds the clock: its Gate decides
+			return now, by // p holds the clock itself, so p's Gate decides about the pause
 		}
 		return now.Add(max(delay, Recheck)), c.Holder
 	}
-	c.rewind(now.Add(Unsteady)) // in case the wall clock was set back
+	c.rewind(now.Add(Unsteady)) // correct NotBefore if the wall clock was set back
 	free := c.ready(now)
 	if c.Waits || c.Owner.Gate != p.Gate {
 		until, by = free, c.Owner
@@ -204,7 +204,7 @@ func Take(now time.Time, clocks []*Clock, p Party, owes time.Duration) (waited *
 			waited, place = c, c.Line[i]
 		}
 	}
-	if waited != nil && waited.NotBefore.After(now) { // not free yet: the crawl's Gate decides about the pause
+	if waited != nil && waited.NotBefore.After(now) { // the clock is not free yet: the Gate of the waiting crawl decides about the pause
 		return nil, place
 	}
 	return waited, place

@@ -120,7 +120,7 @@ func each(r *job.Reader, t table, h *hasher, f func(key, *sink.Record) error) er
 		k := h.key(v.URL)
 		i, ok := t.index(k)
 		if !ok || done[i] || t[i].class != classOf(v) || t[i].content != contentOf(v) {
-			continue // not the visit in the table: a later visit counts, or this visit was written meanwhile
+			continue // only the visit in the table counts: this one was superseded, or written meanwhile
 		}
 		done[i] = true
 		if err := f(k, v); err != nil {
@@ -149,7 +149,7 @@ func (c *comparison) before(k key, v *sink.Record) error {
 	}
 	delete(c.moved, k)
 	if c.b.find(k).class != absent {
-		return nil // handled with the visit of the second crawl
+		return nil // the visit of the second crawl adds the change
 	}
 	if why := c.rb.missed(v.URL, v.Depth); why != "" {
 		return c.add(Change{Change: NotCompared, URL: v.URL, Was: v.Status, Job: 2, Reason: why, Title: v.Title})
@@ -170,7 +170,7 @@ func (c *comparison) after(k key, v *sink.Record) error {
 		return nil // neither crawl has a page
 	case now == missing:
 		if _, ok := c.moved[k]; ok {
-			return nil // emitted together with the page at the new URL
+			return nil // reported with the page at the new URL
 		}
 		x.Change, x.Title = Gone, ""
 	case now == redirected:

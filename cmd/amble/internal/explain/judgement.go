@@ -67,7 +67,7 @@ func (q Question) ByAnswer(u weburl.URL, info politeness.OriginInfo) *Judgement 
 			Explain: robots.Explain(robots.Unreachable.Verdict(), info.Source),
 		}
 	}
-	if policy := info.Statuses.ForStatus(info.Source.Status); policy != robots.Obey { // then only the status counts, not the body
+	if policy := info.Statuses.ForStatus(info.Source.Status); policy != robots.Obey { // only the status counts, and the body has no effect
 		j := q.judge(u, robots.Parse(nil), info.Source, policy)
 		j.Lints = lints(info.Lints())
 		return j

@@ -83,7 +83,7 @@ func (q Question) uses(j *Judgement, u weburl.URL, group *robots.Group) {
 		j.Licenses = append(j.Licenses, weburl.Redact(l.URL))
 	}
 	if len(j.Licenses) == 0 && !slices.ContainsFunc(j.Uses, func(s sink.Statement) bool { return s.Name != "Disallow" }) {
-		j.Uses = nil // Rule and Line already show this statement
+		j.Uses = nil // Rule and Line already show the Disallow line
 		return
 	}
 	for _, p := range q.Policy.Collects() {
@@ -97,7 +97,7 @@ func (q Question) uses(j *Judgement, u weburl.URL, group *robots.Group) {
 // usesText describes the statements about uses in a robots.txt, one per line.
 func (j *Judgement) usesText() (lines []string) {
 	for i := range j.Uses {
-		if j.Uses[i].Name != "Disallow" { // shown by Rule already
+		if j.Uses[i].Name != "Disallow" { // Rule already shows a Disallow line
 			lines = append(lines, statementText(&j.Uses[i]))
 		}
 	}

@@ -46,13 +46,13 @@ func New(state string, seed weburl.URL) (string, error) {
 	host, last := hostWord(seed.Authority()), 0
 	for _, e := range entries {
 		if text, ok := strings.CutPrefix(e.Name(), host+"-"); ok {
-			n, _ := strconv.Atoi(text) // 0 if the job is of another host
+			n, _ := strconv.Atoi(text) // not a number, for the job of another host: 0
 			last = max(last, n)
 		}
 	}
 	for n := last + 1; ; n++ {
 		dir := filepath.Join(folder, fmt.Sprintf("%s-%d", host, n))
-		if err := os.Mkdir(dir, 0o700); err == nil || !errors.Is(err, fs.ErrExist) || n > last+100 { // another process took the name
+		if err := os.Mkdir(dir, 0o700); err == nil || !errors.Is(err, fs.ErrExist) || n > last+100 { // if the name is taken, try the next number
 			return dir, err
 		}
 	}
@@ -123,8 +123,8 @@ func DidYouMean(state, name string) string {
 	if err != nil {
 		return ""
 	}
-	all, _ := names(folder) // without names, there is no hint
-	slices.Reverse(all)     // of two equally similar names of a host, the later job
+	all, _ := names(folder) // without names, DidYouMean gives no hint
+	slices.Reverse(all)     // prefer the later of two jobs whose names are equally similar
 	return cli.DidYouMean(name, all)
 }
 
@@ -236,7 +236,7 @@ func (j *Job) StateText() string {
 
 // Remove removes a kept job with all its files. It does not remove a running job.
 func (j *Job) Remove() error {
-	if read(j.Dir).State == "running" { // a process may have started since j was read
+	if read(j.Dir).State == "running" { // read again, because a process may have started since
 		return fmt.Errorf("%s is running: stop its crawl first", j.Name)
 	}
 	return errors.Join(os.RemoveAll(j.Dir), os.RemoveAll(j.Dir+reportSuffix))

@@ -23,7 +23,7 @@ func (o *Origins) Settings() job.Settings {
 		case k.Name == "overrides", k.Name == "hosts":
 			all = append(all, o.records(k))
 		case f == nil, k.Name == "include", k.Name == "exclude", k.Name == "accept":
-		case k.Name == "promises" && o.job == nil && !o.Given(k.Name): // an existing job keeps its value
+		case k.Name == "promises" && o.job == nil && !o.Given(k.Name): // only in a new job: an existing one keeps its value
 			all = append(all, job.Setting{Name: k.Name, Values: []string{politeness.PromisesPage}, Origin: "amble"})
 		case k.Name == "rules":
 			all = append(all, o.rules(flags))
@@ -50,7 +50,7 @@ func (o *Origins) JobConfig() job.Config {
 			all = append(all, s)
 		}
 	}
-	c, _ := all.Config() // other code reports errors in settings
+	c, _ := all.Config() // errors in settings are reported elsewhere
 	return c
 }
 

@@ -94,7 +94,7 @@ func (v *view) due(host string, h *lately) (until time.Time, held bool) {
 		}
 	}
 	if v.known || !v.state.Running {
-		return time.Time{}, false // the host has no URLs left
+		return time.Time{}, false // no URL of the host is left, so no request is due
 	}
 	return h.ended.Add(h.pause), h.held
 }

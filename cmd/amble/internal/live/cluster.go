@@ -98,7 +98,7 @@ func (c *Cluster) wasOrdered() {
 type clusterControl struct{ operator *work.Operator }
 
 func (x clusterControl) order(what string, args ...string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience) // not the HTTP request's context, with which the order would end
+	ctx, cancel := context.WithTimeout(context.Background(), clusterPatience) // independent of the HTTP request, so that the order outlives it
 	defer cancel()
 	_, err := x.operator.Order(ctx, what, args...)
 	return err

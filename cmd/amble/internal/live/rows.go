@@ -141,7 +141,7 @@ func hostState(r *recent, h *digest.Host, s *plan.Site, info *politeness.HostInf
 	switch {
 	case info.GivenUp != "":
 		return "given up: " + causeText(info.GivenUp), "refused"
-	case info.OptedOut, h.Reasons[politeness.ReasonOptOut] > 0: // all URLs that are left are of an opted-out host
+	case info.OptedOut, h.Reasons[politeness.ReasonOptOut] > 0: // the URLs left can only be those of an opted-out host
 		return "left out", "refused"
 	case v.state.Running && last != nil && last.flying > 0:
 		return "answering", ""

@@ -262,7 +262,7 @@ func control(mux *http.ServeMux, c Control, ordered func()) {
 func (l *Live) wasOrdered() {
 	select {
 	case l.ordered <- struct{}{}:
-	default: // an entry of an earlier order is still in the channel, so that a snapshot follows
+	default: // the entry of an earlier order is still in the channel and leads to a snapshot
 	}
 }
 

@@ -139,7 +139,7 @@ func (t *tools) plan(ctx context.Context, in planIn) (out planOut, err error) {
 		return out, err
 	}
 	out.Least = p.Bound.Seconds()
-	for i, h := range p.Hosts { // p.Hosts and out.Hosts are both in the order of the seeds
+	for i, h := range p.Hosts { // both lists have the order of the seeds
 		x := &out.Hosts[i]
 		x.Pause, x.Clause, x.Seconds = h.Delay.Seconds(), h.Clause, h.Least.Seconds()
 		if asks := x.Robots.Delay; asks > x.Pause {

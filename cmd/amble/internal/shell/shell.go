@@ -76,7 +76,7 @@ func (s *Shell) config(u weburl.URL) (crawler.Config, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Scope.Custom, c.Hosts = scope, nil // scope includes the rules of Hosts; other settings of Hosts do not matter offline
+	c.Scope.Custom, c.Hosts = scope, nil // scope includes the rules of Hosts, whose other settings do not matter offline
 	c.Concurrency, c.Limits.Pages, c.Limits.Depth, c.Limits.PagesPerHost = 1, 1, crawler.Unlimited, 0
 	c.Seeds, c.Since, c.Sinks, c.Frontier, c.Trace, c.KeepRobots, c.AtCommit = nil, nil, nil, nil, nil, nil, nil
 	return c, s.Offline(&c)

@@ -52,7 +52,7 @@ func (s *Status) read(r *job.Reader, hosts map[string]*Host) (*lines, error) {
 		}
 	})
 	if s.State != Running {
-		return l, err // without a process, no request is in flight
+		return l, err // no process runs, so no request is in flight
 	}
 	for id, host := range l.open {
 		if h := l.hosts[host]; id.run == l.run {
@@ -71,7 +71,7 @@ func (l *lines) add(e *ledger.Entry, hosts map[string]*Host) {
 		if hosts[e.Host] == nil {
 			return
 		}
-		name := hosts[e.Host].Host // e's memory is reused
+		name := hosts[e.Host].Host // a copy, because e's memory is reused
 		h := l.hosts[name]
 		h.requests++
 		h.others = false

@@ -215,7 +215,7 @@ func (h *Host) judge(now time.Time, info *politeness.HostInfo, seen hostLines, h
 		h.Waits, h.Until = ledger.ClauseQuiet, opens
 	case info.NotBefore.After(now):
 		h.Waits, h.Until = info.Waits, info.NotBefore
-	case queued.After(now): // only the queue knows that the host has to wait
+	case queued.After(now): // the ledger shows no wait, but the queue does
 		h.Waits, h.Until = Turn, queued
 		switch {
 		case h.Retry == h.Left:
