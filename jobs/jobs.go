@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -109,7 +110,7 @@ type Manager struct {
 	keys    map[string]*entry
 	running int
 	closed  bool
-	alarm   alarm
+	alarm   *time.Timer // wakes the Manager for the next schedule
 	timed   map[string]*timed
 }
 
@@ -151,7 +152,7 @@ func Open(dir string, c Config) (*Manager, error) {
 	}
 	m := &Manager{config: c, dir: dir, lock: lock, jobs: map[string]*entry{}, keys: map[string]*entry{}, timed: map[string]*timed{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	m.hooks = make(chan struct{}, 1)
+	m.hooks, m.alarm = make(chan struct{}, 1), time.AfterFunc(math.MaxInt64, m.ring)
 	m.ending, m.end = context.WithCancel(context.Background())
 	if err == nil {
 		err = m.load()
@@ -231,9 +232,17 @@ func (m *Manager) save(e *entry) error {
 		s.State = cmp.Or(e.asked, Queued)
 		s.Untold = m.events(e, s.State) // events to send if the process is killed before the job has stopped
 	}
-	b, err := json.MarshalIndent(&s, "", "\t")
+	return write(filepath.Join(m.dir, e.info.ID, infoName), &s)
+}
+
+// write replaces a file by v in JSON, unless Open would refuse to read it.
+func write(path string, v any) error {
+	b, err := json.MarshalIndent(v, "", "\t")
+	if err == nil && len(b) >= safefile.Settings {
+		err = fmt.Errorf("%s may have up to %d MiB: give less", filepath.Base(path), safefile.Settings>>20)
+	}
 	if err == nil {
-		err = durable.Replace(filepath.Join(m.dir, e.info.ID, infoName), append(b, '\n'))
+		err = durable.Replace(path, append(b, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("jobs: %w", err)
@@ -261,7 +270,7 @@ func (m *Manager) Close(ctx context.Context) error {
 		return ErrClosed
 	}
 	m.closed = true
-	m.alarm.stop()
+	m.alarm.Stop()
 	for _, e := range m.jobs {
 		e.halt()
 		e.wake()

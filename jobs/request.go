@@ -135,14 +135,10 @@ func (m *Manager) start(q Request) (Info, error) {
 
 // create makes the directory of a job in one durable step.
 func (m *Manager) create(e *entry) error {
-	b, err := json.MarshalIndent(&e.info, "", "\t")
-	if err != nil {
-		return fmt.Errorf("jobs: %w", err)
-	}
 	temp := filepath.Join(m.dir, newPrefix+e.info.ID)
-	err = os.Mkdir(temp, 0o755)
+	err := os.Mkdir(temp, 0o755)
 	if err == nil {
-		err = durable.Replace(filepath.Join(temp, infoName), append(b, '\n'))
+		err = write(filepath.Join(temp, infoName), &e.info)
 	}
 	if err == nil {
 		err = os.Rename(temp, filepath.Join(m.dir, e.info.ID))
@@ -151,10 +147,31 @@ func (m *Manager) create(e *entry) error {
 		err = durable.Dir(m.dir)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("jobs: %w", err), os.RemoveAll(temp))
+		return errors.Join(err, os.RemoveAll(temp))
 	}
 	return nil
 }
+
+// nested reports whether a JSON value is nested deeper than maxNested.
+func nested(b json.RawMessage) bool {
+	d, depth := json.NewDecoder(bytes.NewReader(b)), 0
+	for {
+		switch t, err := d.Token(); {
+		case err != nil:
+			return false
+		case t == json.Delim('['), t == json.Delim('{'):
+			depth++
+		case t == json.Delim(']'), t == json.Delim('}'):
+			depth--
+		}
+		if depth > maxNested {
+			return true
+		}
+	}
+}
+
+// maxNested limits the nesting of Request.Args: each level adds a tab to each of their lines in job.json.
+const maxNested = 32
 
 // same reports whether two requests are equal.
 func same(a, b *Request) bool {
@@ -185,6 +202,9 @@ func (m *Manager) configure(q *Request) (job.Config, error) {
 	}
 	if _, has := q.Settings[job.KeyURLs]; has {
 		return none, errors.New("jobs: seeds are no setting: give them as Seeds")
+	}
+	if nested(q.Args) {
+		return none, fmt.Errorf("jobs: args are nested deeper than %d", maxNested)
 	}
 	text, err := json.Marshal(q.Settings) // a job file is YAML, and JSON is valid YAML
 	if err != nil {

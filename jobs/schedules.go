@@ -12,7 +12,6 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"github.com/amble-crawler/amble/internal/durable"
 	"github.com/amble-crawler/amble/internal/safefile"
 )
 
@@ -42,15 +41,6 @@ type Schedule struct {
 type timed struct {
 	Schedule
 	cron cron.Schedule
-}
-
-// alarm wakes the Manager for the next schedule. The zero alarm is not set.
-type alarm struct{ timer *time.Timer }
-
-func (a *alarm) stop() {
-	if a.timer != nil {
-		a.timer.Stop()
-	}
 }
 
 // parse parses the times at which a schedule is due.
@@ -90,9 +80,14 @@ func (m *Manager) Schedule(s Schedule) error {
 	if m.closed {
 		return ErrClosed
 	}
+	before := maps.Clone(m.timed)
 	m.timed[s.Name] = t
+	if err := m.saveSchedules(); err != nil {
+		m.timed = before
+		return err
+	}
 	m.setAlarm()
-	return m.saveSchedules()
+	return nil
 }
 
 // Unschedule removes a schedule. Jobs that it started are not affected. An unknown name is not an error.
@@ -126,14 +121,7 @@ func (m *Manager) saveSchedules() error {
 	for _, name := range slices.Sorted(maps.Keys(m.timed)) {
 		all = append(all, m.timed[name].Schedule)
 	}
-	b, err := json.MarshalIndent(all, "", "\t")
-	if err == nil {
-		err = durable.Replace(filepath.Join(m.dir, schedulesName), append(b, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("jobs: %w", err)
-	}
-	return nil
+	return write(filepath.Join(m.dir, schedulesName), all)
 }
 
 // loadSchedules reads the schedules. Runs that were due while no process had the directory open count as skipped.
@@ -177,7 +165,7 @@ func (t *timed) key(due time.Time) string {
 
 // setAlarm sets the alarm for the next schedule that is due.
 func (m *Manager) setAlarm() {
-	m.alarm.stop()
+	m.alarm.Stop()
 	var first time.Time
 	for _, t := range m.timed {
 		if due := t.cron.Next(t.Last); first.IsZero() || due.Before(first) {
@@ -185,7 +173,7 @@ func (m *Manager) setAlarm() {
 		}
 	}
 	if !first.IsZero() && !m.closed {
-		m.alarm.timer = time.AfterFunc(time.Until(first), m.ring)
+		m.alarm.Reset(time.Until(first))
 	}
 }
 

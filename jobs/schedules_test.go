@@ -122,3 +122,25 @@ func TestBadSchedulesAreRefused(t *testing.T) {
 		t.Errorf("a request with a key: %v", err)
 	}
 }
+
+// Schedules that would make the file too large to be read at the next start are refused, and leave those before as they were.
+func TestSchedulesThatCannotBeReadAgainAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	c := Config{Programs: map[string]Program{"ends": ends}}
+	m := open(t, dir, c)
+	small := nightly("x", "@daily", "")
+	if err := m.Schedule(small); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"x", "y"} {
+		large := nightly(name, "@hourly", "")
+		large.Request.Owner = strings.Repeat("y", 16<<20)
+		if err := m.Schedule(large); err == nil || !strings.Contains(err.Error(), "schedules.json may have up to 16 MiB") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	closeNow(t, m)
+	if all := open(t, dir, c).Schedules(); len(all) != 1 || all[0].Cron != small.Cron {
+		t.Errorf("%d schedules", len(all))
+	}
+}

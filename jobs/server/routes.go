@@ -171,11 +171,17 @@ func decode(w http.ResponseWriter, r *call, v any) error {
 	switch {
 	case err == nil, asLarge(err) != nil:
 		return err
+	case errors.Is(err, io.EOF):
+		err = errors.New("it is empty")
 	case errors.As(err, &kind):
-		return &problemError{Status: http.StatusBadRequest, Title: "the body has a value of another type", Detail: fmt.Sprintf("want %s, not a JSON %s", kind.Type, kind.Value), Pointer: "/" + strings.ReplaceAll(kind.Field, ".", "/")}
+		at := strings.TrimSuffix("/"+strings.ReplaceAll(kind.Field, ".", "/"), "/")
+		return &problemError{Status: http.StatusBadRequest, Title: "the body has a value of another type", Detail: fmt.Sprintf("want %s, not a JSON %s", kinds[kind.Type.Kind()], kind.Value), Pointer: at}
 	}
 	return &problemError{Status: http.StatusBadRequest, Title: "the body is not taken", Detail: strings.TrimPrefix(err.Error(), "json: ") + "; /v1/openapi.json has its form"}
 }
+
+// kinds are the types of the values in bodies, in the words of JSON.
+var kinds = map[reflect.Kind]string{reflect.Struct: "an object", reflect.Map: "an object", reflect.Slice: "an array", reflect.String: "a string", reflect.Int: "a whole number"}
 
 // asLarge returns err if it is due to a body that is too large, otherwise nil.
 func asLarge(err error) error {
@@ -374,7 +380,7 @@ func (s *Server) schedule(w *recorder, r *call) error {
 	if err != nil {
 		return err
 	}
-	if len(s.manager.Schedules()) >= maxSchedules {
+	if all := s.manager.Schedules(); len(all) >= maxSchedules && !slices.ContainsFunc(all, func(one jobs.Schedule) bool { return one.Name == body.Name }) {
 		return &problemError{Status: http.StatusTooManyRequests, Title: "too many schedules", Detail: fmt.Sprintf("the server keeps %d: remove one", maxSchedules)}
 	}
 	if err := s.manager.Schedule(jobs.Schedule{Name: body.Name, Cron: body.Cron, Zone: body.Zone, Request: q}); err != nil {

@@ -476,6 +476,9 @@ func TestHostileRequestsAreRefused(t *testing.T) {
 			s.refused(want, "POST", "/v1/jobs", b)
 		}
 	}
+	s.refused(http.StatusBadRequest, "POST", "/v1/jobs", "[]", `want an object, not a JSON array"}`)
+	s.refused(http.StatusBadRequest, "POST", "/v1/jobs", `{"seeds":1}`, `want an array, not a JSON number","pointer":"/seeds"`)
+	s.refused(http.StatusBadRequest, "POST", "/v1/jobs", "", "it is empty")
 	for _, id := range []string{"..", "%2e%2e", "..%2f..%2fetc", "lock", "state", "schedules.json", "%00", strings.Repeat("a", 5000)} {
 		for _, path := range []string{"", "/results", "/export?to=csv", "/results?follow=1"} {
 			if status, text := s.do(annSecret, "GET", "/v1/jobs/"+id+path, ""); status != http.StatusNotFound && status != http.StatusBadRequest {

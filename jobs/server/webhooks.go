@@ -27,7 +27,8 @@ const (
 	// HMAC-SHA256 of the time, a dot and the body.
 	SignatureHeader = "Amble-Signature"
 
-	maxWebhooks = 5 // maximum per job
+	maxWebhooks = 5    // maximum per job
+	maxWebhook  = 2000 // bytes of a URL: job.json has it once for each event that is pending
 	hookTime    = 10 * time.Second
 )
 
@@ -66,7 +67,7 @@ func plainURL(u *url.URL) string {
 // webhookOf returns the webhook that permits a URL, nil if there is none.
 func (s *Server) webhookOf(text string) *Webhook {
 	u, err := url.Parse(text)
-	if err != nil || plainURL(u) != text {
+	if err != nil || plainURL(u) != text || len(text) > maxWebhook {
 		return nil
 	}
 	for i := range s.config.Webhooks {
