@@ -9,7 +9,7 @@ import (
 )
 
 // choose returns which blocks belong to the main text: those that the model prefers, except long blocks that repeat earlier text. If the
-// model prefers none, the page has no article; it may be a list of links. Then they are the blocks outside menus and the like.
+// model prefers none, the page has no article; it may be a list of links. In this case it returns the blocks outside menus and the like.
 func (p *page) choose() []bool { return p.chooseBy(p.judge(standard())) }
 
 func (p *page) chooseBy(score []float32) []bool {

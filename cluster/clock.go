@@ -30,9 +30,9 @@ type claimant struct {
 	Crawl string `json:"crawl,omitempty"`
 }
 
-// owed reports whether a gate must keep its delay after the last request. If another part of the same job made that request, it must do so
-// only at a host: only the gate knows the host's Crawl-delay, and the other part requested the host's robots.txt for another host. An
-// address or a domain is held for the delay of the requested host, as in a job with a single part.
+// owed reports whether a gate must keep its delay after the last request. If another part of the same job made that request, the gate
+// must do so only at a host: only this gate knows the host's Crawl-delay, and the other part requested the host's robots.txt for another
+// host. An address or a domain is held for the delay of the requested host, as in a job with a single part.
 func (c *clock) owed(p claimant) bool {
 	return p.Gate != c.Last.Gate && (c.host || p.Job == "" || p.Job != c.Last.Job)
 }
@@ -72,8 +72,8 @@ func (c *clock) settle(now int64) {
 	c.Line = slices.DeleteFunc(c.Line, func(w waiter) bool { return w.Due+int64(clockWaiting) < now })
 }
 
-// until returns the earliest time at which the gate me may take the clock, as far as is known at now, and the claimant that it waits for. A
-// time that is not after now means at once. A free clock is first reserved for the first gate in the queue, for the duration grace, and
+// until returns the earliest time at which a gate (me) may take the clock, as far as is known at now, and the claimant that it waits for.
+// A time that is not after now means at once. A free clock is first reserved for the first gate in the queue, for the duration grace, and
 // then for the second one, for the same duration.
 func (c *clock) until(now int64, me claimant, delay, grace time.Duration) (until int64, by claimant) {
 	if h := c.Held; h != nil {

@@ -99,7 +99,7 @@ type arrivals struct {
 	probe    uint64 // the last probe among the messages, 0 if there was none
 }
 
-// readInbox reads some messages; all if some is 0 or less. A damaged message is put aside: its links are lost, and the crawl continues.
+// readInbox reads messages, up to the number some, or all if some is 0 or less. It puts damaged messages aside: their links are lost.
 func (s *Shard) readInbox(ctx context.Context, some int64) (in arrivals, err error) {
 	in.last = s.inbox // read without a lock, because only this goroutine changes s.inbox
 	for x, err := range s.node.engine.Inbox(ctx, s.Number, in.last) {

@@ -22,7 +22,7 @@ type sign struct {
 	Orders int `json:",omitempty"`
 	// Most limits the shards that the node owns. 0: no limit.
 	Most int `json:",omitempty"`
-	// Leaves marks a node that takes no shards at present: it gives all of them back, or is not ready yet.
+	// Leaves marks a node that takes no shards at present: it gives all of its shards back, or is not ready yet.
 	Leaves bool `json:",omitempty"`
 	// Form is the form of jobs that the node's version creates. 0: the version is 0.2.0 or before.
 	Form int `json:",omitempty"`

@@ -65,7 +65,7 @@ var usageWords = [purposes][]string{
 // effects returns the effect e for these purposes, and Silent for all others.
 func effects(e Effect, ps ...Purpose) (out [purposes]Effect) { return with(out, e, ps...) }
 
-// with returns means, changed to the effect e for these purposes.
+// with returns a copy of means in which these purposes have the effect e.
 func with(means [purposes]Effect, e Effect, ps ...Purpose) [purposes]Effect {
 	for _, p := range ps {
 		means[p] = e

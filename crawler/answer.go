@@ -194,8 +194,8 @@ func (a *attempt) read(ctx context.Context, k *linker, v *Visit) []frontier.Requ
 	return append(a.reserved.links[:len(a.reserved.links):len(a.reserved.links)], raises...)
 }
 
-// judgeUsage sets v.Terms and reports whether to stop reading the page. Reading stops if the site forbids the use of the page, which v
-// then records, or if the page names documents of terms that must be read first: then a.held is set.
+// judgeUsage sets v.Terms and reports whether to stop reading the page: because the site forbids its use, which is recorded in v, or
+// because it names documents of terms that must be read first. In that case, a.held is set.
 func (a *attempt) judgeUsage(ctx context.Context, v *Visit, metas []robots.Meta) (over bool) {
 	p := v.speaks(metas)
 	p.Robots = a.group

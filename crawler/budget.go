@@ -445,7 +445,7 @@ func (t *tally) unreserveSitemap(host string) {
 }
 
 // needsRobots counts a request for robots.txt that a URL of the host made necessary. limited reports whether the host has a limit of
-// them.
+// such requests.
 func (t *tally) needsRobots(host string, limited bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -110,8 +110,8 @@ type kept struct {
 	Hosts     []string `json:",omitempty"` // the entries of Config.Hosts that hosts of the crawl have matched
 }
 
-// UnmarshalJSON also accepts the names that the fields of Report had in JSON before it had tags. All other old names differ from the tags
-// only in case, which encoding/json ignores.
+// UnmarshalJSON also accepts the names that fields of Report had before it had JSON tags. All other old names differ from the tags only
+// in case, which encoding/json ignores.
 func (k *kept) UnmarshalJSON(b []byte) error {
 	type plain kept
 	var old struct{ Report struct{ Same, Near int } }
@@ -163,8 +163,8 @@ func (k *checkpoint) addMore(values map[string][]byte) error {
 	return err
 }
 
-// keepTrapCounts adds to values the trap counts that have changed. Those of a discarded table stay in the frontier, but carry its
-// number, and are not read again.
+// keepTrapCounts adds to values the trap counts that have changed. Counts of a discarded table stay in the frontier under the number of
+// that table, and are not read again.
 func (k *checkpoint) keepTrapCounts(values map[string][]byte) {
 	counts, seed, fresh := k.trapCounts.changes()
 	if fresh {
@@ -281,8 +281,8 @@ func (k *checkpoint) recallNear(name string, _ []byte) {
 	}
 }
 
-// sameSample returns an error if the stored crawl draws another sample, or none. The sitemaps that it has read would not be read again
-// for this sample.
+// sameSample returns an error if the stored crawl draws another sample, or none: the sitemaps that the stored crawl has read would not be
+// read again for this sample.
 func (k *checkpoint) sameSample(ctx context.Context) error {
 	b, err := k.store.Value(ctx, "", keyRules)
 	if err != nil || b == nil {

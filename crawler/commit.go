@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// A commit is due when Commits.Interval has passed, and earlier if this much has accumulated or the crawl waits for the commit.
+// Amounts at which a commit is made before Commits.Interval has passed. It is also made earlier if the crawl waits for it.
 const (
 	commitVisits = 1000
 	commitLinks  = 30_000
@@ -21,7 +21,7 @@ const (
 // claims to the frontier, in the same order, many at a time. If the process is killed at any instant, the sinks can be cut back to the
 // state that the frontier has recorded, and both resume from there.
 //
-// Another URL of the host may be claimed when the request has ended, even if the visit is not durable yet.
+// As soon as a request has ended, another URL of its host may be claimed, even if the visit is not durable yet.
 type committer struct {
 	store      frontier.Durable
 	out        *output

@@ -22,7 +22,7 @@ import (
 // completely or not at all: a Handler that fails, panics or is cancelled has no effect, and if a Handler is called again for a visit,
 // nothing of the earlier call remains. For effects elsewhere, for example in a database, the Handler itself must ensure the same.
 //
-// Additions to the visit count if the Handler returns nil, [SkipLinks] or [Stop]. Any other error makes the visit Failed with
+// The additions to a visit take effect if the Handler returns nil, [SkipLinks] or [Stop]. Any other error makes the visit Failed with
 // ReasonHandler: its links are not followed, and enqueued URLs and emitted results are dropped; the crawl continues. A panic counts as
 // such an error. An error that wraps the error of ctx, after ctx has ended, does not fail the visit: the URL stays queued, for the crawl
 // that resumes this one.

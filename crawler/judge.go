@@ -279,7 +279,7 @@ type recentLink struct {
 }
 
 // maxVerdicts limits the number of different verdicts that are remembered. Scopes have few rules. A scope with more rules, such as one
-// for every URL, is called again for verdicts beyond it.
+// for every URL, is called again for all further verdicts.
 const maxVerdicts = 4096
 
 func newVerdicts() *verdicts { return &verdicts{at: map[verdict]uint16{}} }

@@ -26,12 +26,12 @@ import (
 //
 // A pattern is [HOST]PATH, matched against the URL without scheme and query:
 //
-//   - "" fits every URL, and a HOST without a PATH every URL of the host.
-//   - HOST is a name as weburl.URL.Hostname has it, with :PORT if the port matters, or *.NAME for what
-//     ends in .NAME.
-//   - "/a/b" fits this path, and "/a/" every path that begins so. "/a/{$}" fits "/a/" alone.
-//   - "/a/{x}/c" fits one segment in place of {x}, which must not be empty. {x...}, at the end, fits
-//     all the rest, an empty one too. [Visit.PathValue] has what it was.
+//   - "" matches every URL, and a HOST without a PATH every URL of the host.
+//   - HOST is a name as weburl.URL.Hostname returns it, with :PORT if the port matters, or *.NAME for all
+//     names that end in .NAME.
+//   - "/a/b" matches this path, and "/a/" every path below it. "/a/{$}" matches only "/a/".
+//   - in "/a/{x}/c", {x} matches one segment, which must not be empty. {x...}, at the end, matches the
+//     rest of the path, which may be empty. [Visit.PathValue] returns the text that matched.
 //
 // Segments are compared, and values returned, with percent-encoding undone.
 //
@@ -315,7 +315,7 @@ func Timeout(d time.Duration) Middleware {
 }
 
 // MaxCalls lets at most n calls (at least one) run at once, for Handlers that need a scarce resource. Other calls wait, and the
-// hosts of their pages wait with them. If the crawl is cancelled they return its context's error, and their URLs stay queued.
+// hosts of their pages wait with them. If the crawl is cancelled, waiting calls return its context's error, and their URLs stay queued.
 func MaxCalls(n int) Middleware {
 	places := make(chan struct{}, max(1, n))
 	return func(h Handler) Handler {

@@ -28,8 +28,8 @@ const maxSeed = 64
 // OrderHash returns the order by the tickets of URLs: draw.Ticket, with this seed, of the canonical form under Config.Canonical. Among
 // the known URLs, a URL with a small ticket comes first, wherever it was found. Tickets are grouped in classes; within a class, URLs come
 // in the order in which they are found. All known URLs whose tickets are below those of the remaining URLs have been requested, and these
-// are a random sample of the known URLs. The other requested URLs came while fewer URLs were known, or are of a class of which URLs
-// remain. The seed is 1 to 64 bytes, without white space.
+// are a random sample of the known URLs. All other requested URLs were requested while fewer URLs were known, or belong to a class with
+// URLs that remain. The seed is 1 to 64 bytes, without white space.
 func OrderHash(seed string) Order { return Order(orderHash + seed) }
 
 // Seed returns the seed of an order by [OrderHash]. ok is false for another order.
@@ -183,7 +183,7 @@ func (p *priorities) rule(u weburl.URL) (priority int8, ok bool) {
 	return 0, false
 }
 
-// of returns the priority of a URL that no page links to: that of rule, or 0.
+// of returns the priority of a URL that no page links to: the priority that rule returns, or 0.
 func (p *priorities) of(u weburl.URL) int8 {
 	priority, _ := p.rule(u)
 	return priority

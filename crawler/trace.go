@@ -33,7 +33,7 @@ type Trace struct {
 	// Robots is called after each response to a request for robots.txt, including redirects.
 	Robots func(u weburl.URL, info politeness.OriginInfo)
 	// Retrying is called when the URL or its robots.txt has failed, with a reason code, and the URL returns to
-	// the queue until at or later.
+	// the queue. Its next attempt begins at the given time or later.
 	Retrying func(u weburl.URL, reason string, at time.Time)
 	// Visited is called when the visit is final: the sinks have it, and nothing can be added.
 	Visited func(v *Visit)
@@ -148,15 +148,15 @@ func (t *Trace) committed(c Commit) {
 	}
 }
 
-// SlogTrace is a Trace that writes every step of every URL to l at one level. The messages are
+// SlogTrace returns a Trace that writes every step of every URL to l at one level. The messages are
 // "claimed", "waiting", "admitted", "robots", "retrying" and "visited"; each has the attribute url, and:
 //
 //	claimed   depth, attempt
-//	waiting   until, clause (what decides)
+//	waiting   until, clause (the one that decides)
 //	admitted  purpose ("robots", "page", …), request (the requested URL)
 //	robots    source, expires
 //	retrying  reason, at
-//	visited   outcome, status, reason, rule, bytes, took (of the last request), error; those that are empty left out
+//	visited   outcome, status, reason, rule, bytes, took (of the last request), error; empty ones are left out
 //
 // URLs are logged whole, including their queries.
 func SlogTrace(l *slog.Logger, level slog.Level) *Trace {

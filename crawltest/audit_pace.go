@@ -118,8 +118,8 @@ func (a *auditor) latency(l *lane, r *Request, per int) time.Duration {
 	return d
 }
 
-// crowded reports a request that came while other requests were in flight, or too shortly after them. rule is P3 for hosts, which stands
-// for P4 and P5, too, or P6. operator is the operator's delay. who names the host, address or domain.
+// crowded reports a request that came while other requests were in flight, or too shortly after them. rule is P6, or P3 for a host: then a
+// gap that is too short is reported as P4 or P5. operator is the operator's delay. who names the host, address or domain.
 func (a *auditor) crowded(r *Request, c conflict, operator time.Duration, per int, rule, who string) {
 	v := Violation{Rule: rule, Host: who, Second: *r}
 	switch {

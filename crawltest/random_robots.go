@@ -143,7 +143,7 @@ func (b *builder) transient(h *randomHost, r *Page) {
 	}
 }
 
-// farRobots serves a robots.txt behind more redirects than a crawler follows (RFC 9309 section 2.3.1.2): so that crawlers must not know
+// farRobots serves a robots.txt behind more redirects than a crawler follows (RFC 9309 section 2.3.1.2), so that the crawler cannot know
 // its content.
 func (b *builder) farRobots(h *randomHost) {
 	path := fmt.Sprintf("/far-%d", len(b.nodes))

@@ -313,7 +313,7 @@ func reset(c net.Conn) {
 	_ = c.Close()
 }
 
-// idle waits for d, or until the client closes the connection or the server is closed; It reports whether d has passed, and discards
+// idle waits for d, or until the client closes the connection or the server is closed. It reports whether d has passed, and discards
 // bytes that the client sends in the meantime.
 func idle(c net.Conn, d time.Duration) bool {
 	until := time.Now().Add(d)

@@ -2,8 +2,8 @@ package frontier
 
 import "encoding/binary"
 
-// A delta encodes a record by its differences from another record, its model. It is a sequence of pieces: literal bytes, after their
-// number less 1; and references to the model, which are their length less 4, with the top bit set, and their offset in the model as
+// A delta encodes a record by its differences from another record, its model. It is a sequence of pieces: literal bytes, preceded by their
+// number minus 1; and references to the model, each of which is a length minus 4, with the top bit set, and an offset in the model as
 // uvarint. Only the first maxModel bytes of a model are used: the maximum length of a queued URL by default.
 const (
 	minPiece  = 4
@@ -16,7 +16,7 @@ const (
 // deltas encodes deltas. It caches the index of the last model, because most links of a page have the same model.
 type deltas struct {
 	model *byte // first byte of the indexed model, whose bytes never change
-	// by hash of four bytes: their offset in the model, plus 1
+	// maps the hash of four bytes to their offset in the model, plus 1
 	at [1 << hashBits]uint16
 }
 

@@ -40,7 +40,7 @@ func (a *item) level() int64 { return levelOf(a.priority, a.rank) }
 
 func levelOf(priority int8, rank int32) int64 { return int64(priority)<<24 + int64(rank) }
 
-// first is the late of a record in a lane: items with the same turn that were put back come before it.
+// first is the value of late for a record in a lane: items with the same turn that were put back come before the record.
 const first = math.MaxUint32
 
 // size returns the approximate memory of an item until it is done, in bytes.

@@ -210,7 +210,7 @@ func (g *Verified) components(l httpsfv.InnerList) error {
 	return nil
 }
 
-// agent finds the Signature-Agent that the signature covers: the one with the signature's label or, if there is only one, that one: in the
+// agent finds the Signature-Agent that the signature covers: the one with the signature's label, or else the only one there is. In the
 // test vectors of the draft, label and key are different.
 func (g *Verified) agent(l httpsfv.InnerList, agents *httpsfv.Dictionary) error {
 	var keys []string

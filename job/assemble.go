@@ -423,8 +423,8 @@ func (a *assembler) ordered(c *audit.Config) {
 	}
 }
 
-// inForce returns when the first and the last shard applied an order; ok is false if no segment shows it. A shard whose last segment does
-// not show it may have applied it after its last commit, within a minute.
+// inForce returns when the first and the last shard applied an order; ok is false if no segment shows the order. A shard whose last
+// segment does not show the order may have applied it after its last commit, within a minute.
 func (a *assembler) inForce(order int) (first, last time.Time, ok bool) {
 	shards := map[int]time.Time{}
 	for i := range a.Sources {

@@ -9,7 +9,7 @@ import (
 	"github.com/amble-crawler/amble/internal/cli"
 )
 
-// Change is a changed setting, or an [Action] of the operator while the crawl ran. To is the host of an Action that concerns one.
+// Change is a changed setting, or an [Action] of the operator while the crawl ran. For an Action about a host, To is that host.
 type Change struct {
 	Key  string    `json:"key"`
 	From string    `json:"from"`

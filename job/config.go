@@ -43,7 +43,7 @@ type Config struct {
 	// WARC configures the archive. Its Prefix is not used; Software, Operator and UserAgent are set if they are empty.
 	WARC warc.Options
 	// OwnHosts names a file of hosts that the operator owns, with one host, host:port or URL per line: up to PerHost requests may
-	// be in flight at each, and the minimum delay does not apply to them. PerHost is 1 if it is 0. A job keeps a copy of the file
+	// be in flight at each, and the minimum delay does not apply to them. A PerHost of 0 means 1. A job keeps a copy of the file
 	// in its directory and uses the copy when it is resumed.
 	OwnHosts string
 	PerHost  int
@@ -76,7 +76,7 @@ type Config struct {
 	// State names the directory that all processes of the user share to take turns at hosts: see [crawler.Config.ShareMachine].
 	// It is not a setting of the job, and must be given again when the job is resumed. "": the user's default directory.
 	State string
-	// Parallel is the number of jobs that may run in the process at a time. Above four, they share the queue memory of four jobs;
+	// Parallel is the number of jobs that may run in the process at a time. More than four share the queue memory of four jobs;
 	// all share the process's limit on open files. It is not a setting of the job. 0: one.
 	Parallel int
 	// MinFree is the number of bytes that the crawl leaves free on the disk of its directory: it ends in an orderly way before there are

@@ -69,7 +69,7 @@ func (e *KeyError) Error() string {
 // Unwrap returns the underlying error.
 func (e *KeyError) Unwrap() error { return e.Err }
 
-// also is an error that additionally matches another one with errors.Is; its text does not mention that one.
+// also is an error that matches another error with errors.Is, although its text does not mention the other error.
 type also struct {
 	error
 	is error

@@ -177,7 +177,7 @@ func (f *File) Get(name string) (s Setting, isList, ok bool) {
 	return Setting{Name: name, Values: e.values, Origin: f.at(e.line)}, e.list, ok
 }
 
-// Kept is like Get, but takes the origin from the comment after the key: a job's own file says there where a value first came from.
+// Kept is like Get, but takes the origin from the comment after the key, in which a job's own file says where a value first came from.
 func (f *File) Kept(name string) (s Setting, isList, ok bool) {
 	s, isList, ok = f.Get(name)
 	if ok {
@@ -192,8 +192,8 @@ func (f *File) URLs() []string {
 	return s.Values
 }
 
-// Settings returns the settings of the file. Their origin is taken from the comments after the keys: a job's own file
-// says there where each value first came from.
+// Settings returns the settings of the file. Their origins are taken from the comments after the keys, in which a job's own file
+// says where each value first came from.
 func (f *File) Settings() (Settings, error) {
 	var all Settings
 	var errs []error

@@ -32,7 +32,7 @@ func thisMaker() *Maker {
 }
 
 // CheckMaker refuses the settings of a job that another user or another machine made, if they name variables, files, a store or a
-// browser: whoever made the directory would choose what is read, written and started here. The error names each. A job of a
+// browser: otherwise the maker of the directory would choose what is read, written and started here. The error names each. A job of a
 // version that did not record its maker counts as made by the owner of its manifest.
 func CheckMaker(dir string, c *Config) error {
 	m, err := readManifest(dir)

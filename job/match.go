@@ -36,7 +36,7 @@ type matcher struct {
 	waiting map[uint64]bool   // keyed by hash of URL: the URL got a response, but has no visit yet
 	bad     error             // the error of an invalid line
 
-	// The parsers, and the line that each has decoded last, which is reused: there may be millions.
+	// Each parser decodes into the same memory for all lines, because there may be millions.
 	parseVisit   func([]byte, *sink.Record) error
 	parseRequest func([]byte, *ledger.Entry) error
 	v            sink.Record

@@ -402,7 +402,7 @@ func (d jobFiles) mayBeOurs(name string) bool {
 	return ok && ours(path.Base(name))
 }
 
-// isOfQueue reports whether an object is needed only to resume a job elsewhere: it is in no list.
+// isOfQueue reports whether an object is needed only to resume a job elsewhere. Such objects are in no list.
 func isOfQueue(name string) bool {
 	return name == queueName || name == leaseName || strings.HasPrefix(name, queueParts+"/")
 }

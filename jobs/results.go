@@ -11,15 +11,15 @@ import (
 
 // Result is a final visit of a job.
 type Result struct {
-	// N is the number of the result, from 1. Given to Results, it continues after this result.
+	// N is the number of the result, from 1. Results, called with N, continues after this result.
 	N int64
 	// Visit is a line of visits.jsonl; sink.Parser reads it. Its key "data" has the results of the program.
 	Visit json.RawMessage
 }
 
-// Results yields the visits of a job after the first from ones, in the order in which they became final. It waits for more until the
-// job is Done, Failed or Stopped, the Manager is closed, or ctx ends. A result always has the same number, even after kill -9. The
-// error of the last pair wraps ErrNoJob, or comes from ctx or from the job's files.
+// Results yields the visits of a job in the order in which they became final, without as many of the first ones as from says. It waits
+// for more until the job is Done, Failed or Stopped, the Manager is closed, or ctx ends. A result always has the same number, even after
+// kill -9. The error of the last pair wraps ErrNoJob, or comes from ctx or from the job's files.
 func (m *Manager) Results(ctx context.Context, id string, from int64) iter.Seq2[Result, error] {
 	return m.results(ctx, id, from, true)
 }

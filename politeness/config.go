@@ -80,12 +80,12 @@ type Config struct {
 	// file is not used. nil: nothing is kept.
 	CopyRobots func(u weburl.URL, f RobotsFile) error
 
-	// MaxCrawlDelay is the longest Crawl-delay or Request-rate pause obeyed; a host that requests more is given up with
-	// ReasonCrawlDelay, never requested more often than it asks. 0: DefaultMaxCrawlDelay; NoDelay: none; Forever: every
-	// one.
+	// MaxCrawlDelay is the longest Crawl-delay or Request-rate pause obeyed; a host that requests a longer one is given up with
+	// ReasonCrawlDelay, so that it never gets more requests than it allows. 0: DefaultMaxCrawlDelay; NoDelay: none; Forever:
+	// no maximum.
 	MaxCrawlDelay time.Duration
-	// MaxRetryAfter is the longest Retry-After obeyed; a host that requests more is given up with ReasonRetryAfter.
-	// 0: DefaultMaxRetryAfter; NoDelay: none; Forever: every one.
+	// MaxRetryAfter is the longest Retry-After obeyed; a host that requests a longer one is given up with ReasonRetryAfter.
+	// 0: DefaultMaxRetryAfter; NoDelay: none; Forever: no maximum.
 	MaxRetryAfter time.Duration
 	// MaxBackoff is the longest pause after failures. 0: DefaultMaxBackoff.
 	MaxBackoff time.Duration
@@ -98,7 +98,7 @@ type Config struct {
 	MaxSilence  time.Duration
 	// RobotsGiveUp limits the time that an unreachable robots.txt is retried before its origin is given up with
 	// ReasonRobotsUnreachable. Time during which a due attempt waits for requests to other hosts does not count. 0:
-	// DefaultRobotsGiveUp; NoDelay: it is retried once; Forever.
+	// DefaultRobotsGiveUp; NoDelay: it is retried once; Forever: no limit.
 	RobotsGiveUp time.Duration
 	// ForbiddenDenies treats the statuses 401 and 403 of a robots.txt as "nothing allowed", not as "no rules" as RFC 9309
 	// section 2.3.1.3 says.

@@ -21,7 +21,7 @@ type shared struct {
 // host may have nothing left to request, so after grace the next host may take the clock.
 const grace = 10 * time.Millisecond
 
-// strangers is the position of a host that is not in line, once the turns of the hosts in front have passed.
+// strangers is the number of turns for which a free clock is reserved for the line. After them, any host may take the clock.
 const strangers = 2
 
 // opens reports whether this clock lets a request to h start at now: it is free, and h is first in line or the hosts

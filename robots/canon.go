@@ -47,7 +47,7 @@ func canonPattern(s string) string {
 	return s
 }
 
-// dirty returns the index of the first byte of s that must be rewritten because its class is from or above, or len(s).
+// dirty returns the index of the first byte of s that must be rewritten because its class is at least from, or len(s).
 func dirty(s string, from class) int {
 	if allPlain(s) {
 		return len(s)

@@ -89,7 +89,7 @@ func readLines(body string) []line {
 	}
 }
 
-// content says what a line contains.
+// content describes what a line contains.
 type content uint8
 
 const (

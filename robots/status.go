@@ -47,7 +47,7 @@ func ForStatus(status int) Policy { return StatusPolicy{}.ForStatus(status) }
 //   - 429: Unreachable, although the RFC counts it with the other 4xx: a host that gets too many
 //     requests must not get more because of it.
 //   - other 4xx: AllowAll.
-//   - 5xx, and everything else, 0 for no answer at all included: Unreachable.
+//   - 5xx and every other status, including 0 for no response: Unreachable.
 func (p StatusPolicy) ForStatus(status int) Policy {
 	switch {
 	case status == 202:

@@ -2,7 +2,7 @@ package robots
 
 import "strings"
 
-// Reason says why a verdict is as it is.
+// Reason is the reason for a verdict.
 type Reason uint8
 
 // The reasons of verdicts.
@@ -51,7 +51,7 @@ type Verdict struct {
 	Reason Reason
 	// Agent is the value of the group's User-agent line, as written: a name of the robot, or "*". It is "" without a group.
 	Agent string
-	// GroupLine is the number of that User-agent line: the one above the deciding rule or, if no rule decided, the first one of the
+	// GroupLine is the line number of the User-agent line above the deciding rule or, if no rule decided, of the first one of the
 	// group. It is 0 without a group. [Group.Lines] returns all of them.
 	GroupLine int
 	// RunnerUp is the rule that also matched and would have decided otherwise: the strongest matching rule of the other kind. Its Line is

@@ -100,7 +100,7 @@ type Needs struct {
 }
 
 // Base implements the optional methods of a Sink, for a sink that only takes records and has no name. A sink embeds Base and replaces the
-// methods that it needs. A wrapper instead embeds the Sink that it wraps, and so keeps all of its abilities.
+// methods that it needs. A wrapper instead embeds the Sink that it wraps, and so has its other methods.
 type Base struct{}
 
 // AppendExchange does nothing.

@@ -56,7 +56,7 @@ func trimIndex(dst []byte, start int) []byte {
 	return dst
 }
 
-// A parameter is the position of a parameter in a query: its start and end, and the end of its name.
+// parameter holds positions in a query: the start and the end of a parameter, and the end of its name.
 type parameter struct{ start, name, end int }
 
 // appendParameters appends "?" and those parameters of a query that Usual keeps.

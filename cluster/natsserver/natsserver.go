@@ -133,7 +133,7 @@ func (s *Server) full(room int64) bool {
 
 // State describes the state of a server.
 type State struct {
-	// Ready is why the server cannot be used: it is starting, has lost the other servers, or has no disk space. nil: it can be used.
+	// Ready is the reason why the server cannot be used: it is starting, has lost the other servers, or has no disk space. nil: usable.
 	Ready                    error
 	Stored, Limit            int64 // bytes; Limit is a share of the space that was free when the server started
 	Streams, Clients, Routes int

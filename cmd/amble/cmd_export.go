@@ -144,7 +144,7 @@ func readJobs(dirs []string) (jobs []*job.Reader, closeJobs func(), err error) {
 	return jobs, closeJobs, nil
 }
 
-// many checks that the kind of export supports the given options, if these are only for texts: several jobs, and --refuse.
+// many returns an error if several jobs or --refuse are given, which only exports of texts support, and this kind of export does not.
 func (c *exportCmd) many(kind *export.Kind) error {
 	switch {
 	case kind.Many && len(c.Dir) > 1 && c.Output == "":

@@ -76,7 +76,7 @@ func (c *jobsCmd) Run(a *app) error {
 	return c.list(a, jobs, fmt.Sprintf("%s, %s, in %s", cli.Plural(len(jobs), "job"), cli.Bytes(total), cli.Printable(folder)))
 }
 
-// names prints the names of the jobs for shell completion. Shells may expand the names that they read.
+// names prints the names of the jobs for shell completion. It omits names with characters that are special in shells.
 func (c *jobsCmd) names(a *app, jobs []kept.Job) error {
 	for i := range jobs {
 		name := jobs[i].Name

@@ -7,9 +7,9 @@
 //	pages, err := cache.Open(cache.Config{Dir: "pages"})
 //	cfg.AroundFetch = pages.Around
 //
-// The gate decides about every URL as in any crawl: robots.txt is requested and obeyed, and its hours and delays are kept. URLs in the
-// cache are not requested: the permit is returned unused, without a pause after it and without a line in the ledger, and
-// fetcher.Page.Cached and sink.Record.Cached are set.
+// The gate decides about every URL as in any crawl: robots.txt is requested and obeyed, and hours and delays are kept. URLs in the cache
+// are not requested: the permit is returned unused, without a pause after it and without a line in the ledger, and fetcher.Page.Cached and
+// sink.Record.Cached are set.
 package cache
 
 import (

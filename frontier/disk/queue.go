@@ -61,7 +61,7 @@ func (q *queue) open() *head {
 	return q.head
 }
 
-// insert adds e, whose place is before from, to the head. If there are more than most entries, it drops the last ones.
+// insert adds e, whose place is before from, to the head. If the head then has more entries than most, it drops the last ones.
 func (q *queue) insert(e entry, most int) {
 	d := q.open()
 	i, _ := slices.BinarySearchFunc(d.entries, e.place, func(a entry, p place) int {

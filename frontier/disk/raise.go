@@ -140,7 +140,7 @@ func (l *lanes) raisesSoFar() int {
 }
 
 // hold marks a URL as claimed, so that it can no longer be raised. It returns false if the URL is being raised, or if any raise has begun
-// since there were since raises.
+// since lanes.raises had the value since.
 func (l *lanes) hold(k urlKey, since int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

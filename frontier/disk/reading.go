@@ -73,7 +73,7 @@ func (l *lanes) endReading(r *reading, read []entry, next place, err error) erro
 	return nil
 }
 
-// read reads at most most entries and returns those that can be claimed. next is the first place that was not read.
+// read reads entries, at most the number most, and returns those that can be claimed. next is the first place that was not read.
 func (r *reading) read(e *engine, most int) (all []entry, next place, err error) {
 	all, next, err = e.queued(r.host.Name, r.from, most)
 	if err == nil {

@@ -1,5 +1,5 @@
 // Package check finds what is broken on a site that a job has crawled: links that lead nowhere, with every page that has them, fragments
-// that no element has, redirects to mend, and mixed content.
+// that name no element, redirects to mend, and mixed content.
 //
 // The job should follow links to other sites by one step (crawler.ScopeConfig.Beyond) and read resources, and keep its links or an archive
 // (job.Config.Links and Archive). Fragments need the archive. URLs that the job has not requested are counted, not judged.

@@ -46,8 +46,8 @@ type Config struct {
 // HostDelay is the operator's delay for some hosts. The delay replaces Config.Delay if it is longer or the host is the
 // operator's own.
 type HostDelay struct {
-	// Match is a host name, with or without a port, or with ":*" for all ports of an address; a domain with all names below it, as "*.site.test"; or a range of
-	// addresses, for requests to one of them and to a host that no entry matches by name.
+	// Match is a host name, with or without a port, or with ":*" for all ports of an address; a domain with all names below it, as
+	// "*.site.test"; or a range of addresses, for requests to its addresses at hosts that no entry matches by name.
 	Match string  `json:"match"`
 	Delay float64 `json:"delay_s"` // seconds; 0: Config.Delay; negative: none, for an own host
 	// Since is the time at which the delay came into force, if the crawl was running: it applies

@@ -25,8 +25,8 @@ type part struct{ tag, attr, value string }
 // Rows returns the table.
 func Rows() []Row { return slices.Clone(rows) }
 
-// These accompany ordinary pages, too, and are therefore missing: `X-DataDome: protected`, the cookie `_abck`, `_pxAppId` without
-// an element px-captcha, Imperva's script without its frame, and the script that sites include for AWS WAF.
+// rows lacks signatures that ordinary pages have, too: `X-DataDome: protected`, the cookie `_abck`, `_pxAppId` without an element
+// px-captcha, Imperva's script without its frame, and the script that sites include for AWS WAF.
 var rows = []Row{
 	{
 		Name: "Anubis", Date: "2026-11-25",

@@ -37,7 +37,7 @@ type browser struct {
 	orphans  []orphan        // requests of which the page is not known yet
 }
 
-// orphan is a request of which the page is not known yet: it may arrive before the event that announces the nested worker that makes it.
+// orphan is a request whose page is not known yet: the request may arrive before the event that announces the nested worker that makes it.
 type orphan struct {
 	m     *message
 	id    string // ID of the frame or worker

@@ -238,7 +238,7 @@ func (b *mailbox) signal() {
 	}
 }
 
-// pop returns the oldest message. If there is none, it returns nil; if there will be none, also an error.
+// pop removes and returns the oldest message. It returns nil if there is none now, and nil with an error if there will be no more.
 func (b *mailbox) pop() (*message, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -56,8 +56,8 @@ type tab struct {
 	navigated int64 // number of the command that loads the document
 }
 
-// Times after which a page that does not respond is given up. Where the system reports processor time, a period counts only if the browser
-// had a processor for half of it, or as the last of patience periods: so a busy machine does not cut pages earlier.
+// Limits for the responses of a page. Where the system reports processor time, the wait is repeated, up to patience times in total, until
+// the browser has had a processor for half of the limit, so that a busy machine does not cut pages earlier.
 const (
 	replyLimit = 30 * time.Second // limit for replies that a script cannot block
 	stuckLimit = 5 * time.Second  // limit for actions that a script may block; after this time, the script is terminated

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// turns assigns tabs to rounds. Waiting hosts take turns: so many slow pages of one host delay a page of another only by a few rounds.
+// turns assigns tabs to rounds. Waiting hosts take turns, so that the slow pages of one host delay a page of another only by a few rounds.
 type turns struct {
 	mu      sync.Mutex
 	free    int

@@ -49,7 +49,7 @@ const (
 	// Remember limits the time for which a clock that nobody waits for is kept for crawls with a longer delay.
 	Remember = time.Minute
 
-	// strangers is the place in Line of a crawl that does not wait there, once the turns of the crawls in front have passed.
+	// strangers is the number of turns for which a free clock is reserved for Line. After them, any crawl may take the clock.
 	strangers = 2
 	// waiting limits the time after Due for which a crawl keeps its place.
 	waiting = 10 * time.Second

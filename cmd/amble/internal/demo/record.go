@@ -74,7 +74,7 @@ func Politeness(lines []byte) (string, error) {
 	return waits(requests) + "\n" + smallestGaps(requests), err
 }
 
-// waits reports which hosts requested a pause, and how long after that they were requested again.
+// waits reports which hosts requested a pause, and how long after that the crawl sent them another request.
 func waits(requests []request) string {
 	var b strings.Builder
 	b.WriteString("Requested to wait, and waited:\n")

@@ -17,7 +17,7 @@ type Capture struct {
 	answers map[weburl.URL]*fetcher.Recorded
 }
 
-// Add stores the response of p, if fetcher.Config.Record has recorded it. It never fails; it returns an error to match
+// Add stores the response of p, if fetcher.Config.Record has recorded it. It never fails; it has an error result to match
 // crawler.Config.KeepRobots.
 func (c *Capture) Add(p *fetcher.Page) error {
 	if p == nil || p.Raw == nil {

@@ -99,7 +99,7 @@ text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mo
 
 // SVG returns the film, which must have at least two frames, as a picture. Below a line with the command, the picture plays the film once,
 // for the duration long, and then shows its end. Viewers that do not want or support motion show only the end. Lines that stay have the
-// class on, lines that are replaced the class now.
+// class "on", lines that are replaced the class "now".
 func (f *Film) SVG(title string, command []Cell, long time.Duration) string {
 	lines, pace := 1, long.Seconds()/f.end.Seconds()
 	for _, s := range f.spans {
