@@ -64,7 +64,7 @@ const (
 	strangers     = 2                      // waiting gates for which a free clock is reserved; then any gate may take the clock
 )
 
-// settle ends a hold and removes waiters that have expired at now.
+// settle ends a hold and removes waiters that have expired at the time now.
 func (c *clock) settle(now int64) {
 	if h := c.Held; h != nil && h.Until <= now {
 		c.done(h.Turn, h.claimant, h.Until, h.Until+int64(h.Rest))
@@ -72,9 +72,9 @@ func (c *clock) settle(now int64) {
 	c.Line = slices.DeleteFunc(c.Line, func(w waiter) bool { return w.Due+int64(clockWaiting) < now })
 }
 
-// until returns the earliest time at which a gate (me) may take the clock, as far as is known at now, and the claimant that it waits for.
-// A time that is not after now means at once. A free clock is first reserved for the first gate in the queue, for the duration grace, and
-// then for the second one, for the same duration.
+// until returns the earliest time at which a gate (me) may take the clock, as far as is known at the time now, and the claimant that it
+// waits for. A time that is not after now means at once. A free clock is first reserved for the first gate in the queue, for the duration
+// grace, and then for the second one, for the same duration.
 func (c *clock) until(now int64, me claimant, delay, grace time.Duration) (until int64, by claimant) {
 	if h := c.Held; h != nil {
 		return min(now+int64(max(delay, clockRecheck)), h.Until+int64(h.Rest)), h.claimant

@@ -117,7 +117,7 @@ type Registers interface {
 	Store(ctx context.Context, name string, value []byte, rev uint64) (uint64, error)
 }
 
-// Files are snapshots of stores.
+// Files stores snapshots of the shards' queues.
 type Files interface {
 	// Put stores a file of any size and replaces a file of the same name. An incomplete file is never visible.
 	Put(ctx context.Context, name string, r io.Reader) error

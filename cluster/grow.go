@@ -122,7 +122,7 @@ func (g *Growth) fence(ctx context.Context, e Engine, j *Job, shard int) (*owner
 	return o, o.close()
 }
 
-// take takes over a shard whose last record is returned by last.
+// take takes over a shard. The function last returns the shard's last record.
 func (g *Growth) take(ctx context.Context, e Engine, shard int, last func() (Entry, error)) (*owner, error) {
 	for {
 		x, err := last()

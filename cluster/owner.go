@@ -155,7 +155,7 @@ func (o *owner) appended(seq uint64, sent time.Time) {
 // connection or a server is resent in time, and a slow engine is not overloaded.
 const patience = time.Second
 
-// insist repeats an append until its outcome is known or left returns no more time.
+// insist repeats an append until its outcome is known or the function left returns no more time.
 func insist(ctx context.Context, e Engine, shard int, n Nonce, data []byte, last uint64, left func(now time.Time) time.Duration) (uint64, error) {
 	for most := patience; ; most *= 2 {
 		d := left(time.Now())

@@ -22,7 +22,7 @@ func (o Offset) String() string {
 	return fmt.Sprintf("%v %s (± %v)", by.Round(time.Millisecond), where, o.Error.Round(time.Millisecond))
 }
 
-// exceeds reports whether the clock is certainly off by more than most, even with the measurement error.
+// exceeds reports whether the clock is certainly off by more than the duration most, even with the measurement error.
 func (o Offset) exceeds(most time.Duration) bool { return max(o.Ahead, -o.Ahead)-o.Error > most }
 
 // measure compares this machine's clock with the engine's.

@@ -115,7 +115,7 @@ type follower struct {
 func (f *follower) read(ctx context.Context, e Engine, shard int) error {
 	after := uint64(0)
 	if f.at.Seq > 0 {
-		after = f.at.Seq - 1 // read the copy's last group again: its nonce shows whether it is of this journal
+		after = f.at.Seq - 1 // read the last group of the copy again: its nonce shows whether the copy is of this journal
 	}
 	for x, err := range e.Read(ctx, shard, after) {
 		if errors.Is(err, ErrTrimmed) {

@@ -16,7 +16,7 @@ type duplicates struct {
 	trapCounts *trapCounts     // counts the URLs of a host with the same body
 	hasher     *simhash.Hasher // nil without Duplicates.NearBits
 	near       *simhash.Index
-	fresh      nearPages // the entries of near that are not stored yet
+	fresh      nearPages // the entries of the index near that are not stored yet
 	keep       bool      // the crawl is durable, so fresh must be stored
 }
 
@@ -142,10 +142,10 @@ func (v *Visit) hash() string {
 // contents remembers the first URL of each body.
 type contents struct {
 	most int // maximum number of bodies
-	room int // maximum number of bytes of the URLs in first
+	room int // maximum number of bytes of the first URLs
 
 	mu    sync.Mutex
-	size  int // bytes of the URLs in first
+	size  int // bytes of the first URLs
 	first map[[16]byte]*content
 	fresh map[[16]byte]*content // changed since they were last stored; nil if the crawl is not durable
 }

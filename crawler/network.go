@@ -43,8 +43,8 @@ import (
 // Fetcher that answers from a disk answers for them, too. A status of 404 for robots.txt means that there
 // are no rules.
 //
+// With Config.Since, the context of Fetch has the validators that fetcher.WithValidators sets, for a request that may be
 // conditional. A wrapper embeds the Fetcher that it wraps, and so has its other methods: see Config.AroundFetch.
-// conditional. A wrapper embeds the Fetcher that it wraps, and so keeps all that it does: see Config.AroundFetch.
 type Fetcher interface {
 	// Resolve returns the address of u's host. It must return the same address as long as that works, because hosts at one address share
 	// a clock of the gate. The errors are those of Fetch.

@@ -67,7 +67,7 @@ type terms struct {
 	bytes int                  // total bytes of the documents' bodies
 	sites map[string]siteTerms // keyed by origin
 	held  map[weburl.URL]waitingPage
-	holds int // bytes of the pages in held
+	holds int // total bytes of the held pages
 }
 
 // siteTerms holds the names of the documents that a robots.txt names.

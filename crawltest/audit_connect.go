@@ -187,7 +187,7 @@ func (a *auditor) attempts(s *Site, dials []Dial, lookups []Lookup) (all []attem
 	return all
 }
 
-// patient reports attempts to connect before the time to that come too early. A repeated look-up of the address is not an attempt.
+// patient reports attempts to connect that come too early. It ends at the time to. A repeated look-up of the address is not an attempt.
 func (a *auditor) patient(s *Site, all []attempt, to time.Time) {
 	n, until := 0, time.Time{}
 	for _, t := range all {

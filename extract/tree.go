@@ -113,7 +113,7 @@ func formattingAt(tag string) atom.Atom {
 type formatting struct {
 	open   []formattingElement
 	firm   int  // number of open elements in which a block has begun, so that end tags may not close these elements
-	size   int  // total size of open
+	size   int  // total size of the open elements
 	broken bool // a tag may have closed some of the elements
 }
 

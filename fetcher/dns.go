@@ -202,7 +202,7 @@ func byFamily(addrs []netip.Addr) []netip.Addr {
 	return out
 }
 
-// get returns the cache entry of host at now, or nil if it must be looked up. The caller holds n.mu.
+// get returns the cache entry of host at the time now, or nil if it must be looked up. The caller holds n.mu.
 func (n *names) get(host string, now time.Time) *name {
 	el := n.entries[host]
 	if el == nil {

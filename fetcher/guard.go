@@ -150,7 +150,7 @@ func (c *Config) checkListeners(addr netip.Addr, u weburl.URL) error {
 	return nil
 }
 
-// reaches reports whether a connection to addr may reach a listener at own.
+// reaches reports whether a connection to addr may reach a listener at the address own.
 func reaches(addr, own netip.Addr) bool {
 	switch {
 	case addr == own:

@@ -101,7 +101,7 @@ func whyReserved(canonical string) string {
 	return ""
 }
 
-// checkFields checks the header fields of the part of the Config that is named from.
+// checkFields checks the header fields of a part of the Config. from is the name of the part.
 func (c *Config) checkFields(from string, h http.Header) error {
 	var errs []error
 	seen := map[string]bool{}

@@ -138,8 +138,8 @@ func (p *pool) expire() {
 	p.timer.Reset(wait)
 }
 
-// overdue removes and returns the connections that must be closed at now. wait is the time until the next one must be closed, or 0 if
-// none is left.
+// overdue removes and returns the connections that must be closed at the time now. wait is the time until the next one must be
+// closed, or 0 if none is left.
 func (p *pool) overdue(now time.Time) (wait time.Duration, old []*conn) {
 	for el := p.order.Front(); el != nil; el = el.Next() {
 		c := el.Value.(*conn)

@@ -32,7 +32,7 @@ type clock struct {
 	bytes   int64     // bytes received in the window
 }
 
-// next returns the time until the next limit can be exceeded, or a limit that is exceeded at now.
+// next returns the time until the next limit can be exceeded, or a limit that is exceeded at the time now.
 func (c *clock) next(now time.Time) (time.Duration, *limitError) {
 	wait := c.total.Sub(now)
 	if wait <= 0 {

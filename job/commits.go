@@ -64,7 +64,7 @@ func (d jobFiles) checkFrontier() error {
 
 // checkEmpty returns an error if a file is not empty although no commit was made.
 func (d jobFiles) checkEmpty(why string) error {
-	for _, name := range []string{VisitsName, LedgerName, LinksName, TextName, ItemsName, ItemsCSVName} { // an empty database has bytes, too
+	for _, name := range []string{VisitsName, LedgerName, LinksName, TextName, ItemsName, ItemsCSVName} { // items.db is never empty
 		info, err := d.root.Lstat(name)
 		if err == nil && info.Size() > 0 {
 			return d.told(frontierName, &damage{why + ", and " + name + " is not empty"})

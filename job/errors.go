@@ -86,7 +86,7 @@ func refused(format string, args ...any) *Error {
 	return &Error{Kind: Refused, Err: fmt.Errorf(format, args...)}
 }
 
-// refusedAs is like refused; its error also matches is.
+// refusedAs is like refused, but the error also matches the argument is, by errors.Is.
 func refusedAs(is error, format string, args ...any) *Error {
 	return &Error{Kind: Refused, Err: also{fmt.Errorf(format, args...), is}}
 }

@@ -271,7 +271,7 @@ func (f *File) addHosts(key, value *yaml.Node) error {
 
 // checkHosts returns an error about entries that are wrong regardless of the other settings, with their lines.
 func checkHosts(all []crawler.HostSettings, list *yaml.Node) error {
-	own := politeness.Config{OwnHosts: func(string) int { return 1 }} // skips minimum delays, which depend on other keys
+	own := politeness.Config{OwnHosts: func(string) int { return 1 }} // own hosts have no minimum delay: it would depend on other keys
 	return wrongEntries(all, own, func(i int, err error) error { return lineError{list.Content[i].Line, err} })
 }
 

@@ -241,7 +241,7 @@ type segmented struct {
 
 	mu     sync.Mutex
 	before *segmentReader // segments before the open one
-	untold []*evidence    // those segments of before whose present state no commit has recorded
+	untold []*evidence    // earlier segments whose present state no commit has recorded
 	open   *evidence
 	full   bool // the open segment is closed: the next Write begins another
 	torn   bool // a Write failed in part, and Truncate was not called since

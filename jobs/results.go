@@ -17,7 +17,7 @@ type Result struct {
 	Visit json.RawMessage
 }
 
-// Results yields the visits of a job in the order in which they became final, without as many of the first ones as from says. It waits
+// Results yields the visits of a job in the order in which they became final, beginning after the visit with the number from. It waits
 // for more until the job is Done, Failed or Stopped, the Manager is closed, or ctx ends. A result always has the same number, even after
 // kill -9. The error of the last pair wraps ErrNoJob, or comes from ctx or from the job's files.
 func (m *Manager) Results(ctx context.Context, id string, from int64) iter.Seq2[Result, error] {

@@ -186,7 +186,7 @@ func countLines(dir string) (n int64, err error) {
 	return n, err
 }
 
-// eachLine calls f with the lines of visits from a byte offset on, each valid until f returns, until f returns false.
+// eachLine calls f with the lines of visits from a byte offset on, until f returns false. A line is valid until f returns.
 func eachLine(r *job.Reader, from int64, f func(line []byte) bool) error {
 	c, err := r.Open(job.VisitsName)
 	if errors.Is(err, fs.ErrNotExist) {

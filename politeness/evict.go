@@ -64,7 +64,7 @@ func (b *rulebook) note(s *ruleset) {
 	b.parsed = append(b.parsed, s)
 }
 
-// evictFrom drops the rules of a host's origins whose use is at most least.
+// evictFrom drops the rules of those of a host's origins whose use is at most the value least.
 func (b *rulebook) evictFrom(now time.Time, key string, h *host, least use) {
 	for _, o := range h.origins {
 		switch {
@@ -84,7 +84,7 @@ const sweepMin = 1 << 17
 // idle schedules the removal of hosts and clocks that may be forgotten.
 type idle struct {
 	at  int // number of clocks at which the next removal of idle clocks runs
-	min int // the minimum of at
+	min int // the minimum of the field at
 }
 
 // sweep forgets the hosts, addresses and domains whose state equals that of new ones, so that forgetting shortens no wait

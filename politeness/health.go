@@ -25,7 +25,7 @@ const (
 	wholeFault fault = 2 // the host failed
 )
 
-// learn updates the host's health with the response to p's request at now.
+// learn updates the host's health with the response to p's request at the time now.
 func (h *host) learn(c *Config, now time.Time, p *permit, r Reply) {
 	begun := p.started.Load()
 	if begun && r.Err == nil && r.Status != 0 {
@@ -93,7 +93,7 @@ func (h *host) meetWall(c *Config, wall string) {
 	}
 }
 
-// fail records a failure at now, which doubles the back-off. After enough faults the host is given up.
+// fail records a failure at the time now, which doubles the back-off. After enough faults the host is given up.
 func (h *host) fail(c *Config, now time.Time, f fault) {
 	h.backoff = min(max(firstBackoff, 2*h.backoff), c.MaxBackoff)
 	if f == noFault {

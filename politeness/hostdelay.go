@@ -135,8 +135,8 @@ func (h *host) meet(c *Config, addr netip.Addr) {
 	}
 }
 
-// rested returns a *NotYet if another entry applies to h at addr than at its last address, and the pause since the slot's last request
-// is still shorter than that entry requires. The last request may have been to another address and under another Config.
+// rested returns a *NotYet if another of c.HostDelays applies to h at addr than at its last address, and the pause since the slot's last
+// request is still shorter than that one requires. The last request may have been to another address and under another Config.
 func (h *host) rested(c *Config, now time.Time, slot *pace, addr netip.Addr) error {
 	entry := h.entryAt(c, addr)
 	if entry == h.entry || slot.ended == 0 {

@@ -23,7 +23,7 @@ type Window struct {
 // plain returns w without its zone.
 func (w Window) plain() robots.Window { return robots.Window{From: w.From, To: w.To} }
 
-// wall returns the local time of w's zone at now, represented as UTC, the offset from UTC, and when that offset changes next:
+// wall returns the local time of w's zone at the time now, represented as UTC, the offset from UTC, and when that offset changes next:
 // the zero Time if it never does.
 func (w Window) wall(now time.Time) (shown time.Time, ahead time.Duration, until time.Time) {
 	if w.Zone == nil || w.Zone == time.UTC {

@@ -70,13 +70,13 @@ func (o *origin) failures() int {
 // group returns the group of the rules in force, nil without rules.
 func (o *origin) group() *robots.Group { return o.rules.bound() }
 
-// usable reports whether o's rules may be applied at now: they are fresh, or they are stale, the file is unavailable and the
+// usable reports whether o's rules may be applied at the time now: they are fresh, or they are stale, the file is unavailable and the
 // copy is not too old. Rules that were fetched after now are of unknown age: the clock has been set back.
 func (o *origin) usable(now time.Time) bool {
 	return o.known && !o.fetched.after(now.Add(unsteady)) && o.validUntil(now).after(now)
 }
 
-// validUntil returns when the rules in force at now expire.
+// validUntil returns when the rules in force at the time now expire.
 func (o *origin) validUntil(now time.Time) instant {
 	if o.expires.after(now) {
 		return o.expires

@@ -19,7 +19,7 @@ type pace struct {
 	notBefore time.Time
 	ended     instant         // end of the last request
 	delay     time.Duration   // the delay that set notBefore
-	clause    ledger.ClauseID // the clause of delay
+	clause    ledger.ClauseID // the clause that requires the delay
 }
 
 // slack is the rounding allowed to a bucket: far below anything that a host could notice. The notBefore of a pace is exact.
@@ -28,7 +28,7 @@ const slack = time.Microsecond
 // recheck is the time after which a caller tries again at a clock that is busy for an unknown time and has no delay.
 const recheck = 5 * time.Millisecond
 
-// until returns the earliest instant at which a request may start, as far as this clock knows at now.
+// until returns the earliest instant at which a request may start, as far as this clock knows at the time now.
 func (p *pace) until(now time.Time) time.Time {
 	if p.holder != nil {
 		return now.Add(max(p.delay, recheck))
@@ -49,7 +49,7 @@ func (p *pace) ready(now time.Time) time.Time {
 	return p.notBefore
 }
 
-// full reports whether p's bucket has its token at now. The bucket is built in b: for one token, and emptied a delay
+// full reports whether p's bucket has its token at the time now. The bucket is built in b: for one token, and emptied a delay
 // before notBefore.
 func (p *pace) full(now time.Time, b *rate.Limiter) bool {
 	if p.notBefore.IsZero() { // no request so far has used the clock

@@ -90,10 +90,10 @@ func (p *pacer) wait(now time.Time, c *clocks) error {
 	return nil
 }
 
-// opens reports whether a clock admits a request at now.
+// opens reports whether a clock admits a request at the time now.
 func (p *pacer) opens(now time.Time, c *pace) bool { return c.free(now) && c.full(now, &p.bucket) }
 
-// opensTo reports whether a shared clock admits a request to h at now.
+// opensTo reports whether a shared clock admits a request to h at the time now.
 func (p *pacer) opensTo(now time.Time, c *shared, h *host) bool {
 	return c.opens(now, h) && c.full(now, &p.bucket)
 }

@@ -79,7 +79,7 @@ type permit struct {
 	life       time.Duration // time after allowed during which the Permit can be used
 	clocks     clocks
 	slot       int              // the slot number at an own host
-	turn       Turn             // turn at the clocks shared with other crawls; zero if no Gate made it
+	turn       Turn             // turn at the clocks shared with other crawls; zero if the Permit was not made by a Gate
 	rate       *Turn            // turn at the total rate of crawls that have one; nil without Config.Rate
 	passed     [2]ledger.Clause // room for the usual number of clauses
 	clauses    []ledger.Clause  // the waits that have passed, the longest first

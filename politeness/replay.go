@@ -166,7 +166,7 @@ func (r *replay) newRun() {
 	r.run = r.line.Run
 }
 
-// settle ends all open requests at now. Their outcome is unknown. At an own host it is also unknown which slot each of several
+// settle ends all open requests at the time now. Their outcome is unknown. At an own host it is also unknown which slot each of several
 // requests held, so all slots are held.
 func (r *replay) settle(now time.Time) {
 	for _, p := range r.out {

@@ -61,7 +61,7 @@ func (g *Gate) Report(p Permit, r Reply) time.Time {
 		return g.giveBack(clock, p.p)
 	}
 	first := before != reported && before != lapsed
-	if first { // before the line gets its time: requests to the target that were allowed until now must not seem too early
+	if first { // the line gets the time of the hold: with an earlier one, requests that were allowed until then would seem too early
 		if held := g.holdTarget(p.p, r); !held.IsZero() {
 			now = held
 			if p.p.purpose == Robots {

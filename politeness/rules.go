@@ -25,7 +25,7 @@ func newRulebook(c *Config, all hosts, dropped func(key string, h *host)) rulebo
 	return rulebook{cfg: c, hosts: all, overrides: c.overrides(), evictAt: int64(c.MaxRulesBytes), dropped: dropped}
 }
 
-// override returns the replacement for the robots.txt of u's origin at now; nil if there is none.
+// override returns the replacement for the robots.txt of u's origin at the time now; nil if there is none.
 func (b *rulebook) override(now time.Time, u weburl.URL) *override {
 	if len(b.overrides) == 0 {
 		return nil

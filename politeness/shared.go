@@ -14,7 +14,7 @@ type shared struct {
 
 	line    []*host       // waiting hosts; the first is served next
 	left    int           // number of hosts removed from line so far
-	tickets map[*host]int // positions of the hosts in line, plus left
+	tickets map[*host]int // positions of the hosts in line, plus the field left
 }
 
 // grace is the time for which the clock stays reserved for the host at the head of the line. That
@@ -24,7 +24,7 @@ const grace = 10 * time.Millisecond
 // strangers is the number of turns for which a free clock is reserved for the line. After them, any host may take the clock.
 const strangers = 2
 
-// opens reports whether this clock lets a request to h start at now: it is free, and h is first in line or the hosts
+// opens reports whether this clock lets a request to h start at the time now: it is free, and h is first in line or the hosts
 // before it have missed their turns.
 func (p *shared) opens(now time.Time, h *host) bool {
 	if !p.free(now) {
@@ -34,7 +34,7 @@ func (p *shared) opens(now time.Time, h *host) bool {
 }
 
 // turn returns the time at which the host at a position in line may take the clock once it is free, as far as it is
-// known at now.
+// known at the time now.
 func (p *shared) turn(now time.Time, place int) time.Time {
 	return p.ready(now).Add(time.Duration(place) * grace)
 }
@@ -102,5 +102,5 @@ func (p *shared) held(now time.Time, h *host, ready time.Time, least time.Durati
 	return ledger.Clause{Name: name, Until: until, Delay: ledger.Duration(p.delay)}
 }
 
-// idle reports whether forgetting the clock at now would change nothing.
+// idle reports whether forgetting the clock at the time now would change nothing.
 func (p *shared) idle(now time.Time) bool { return p.free(now) && !p.promised.Add(grace).After(now) }

@@ -28,7 +28,7 @@ func (g *Gate) correct(now, latest time.Time) {
 	g.journal.behind = g.skew.behind
 }
 
-// rewind moves everything dated later to now: g's state, or an event at latest.
+// rewind moves to now everything that is dated later: g's state, or an event at the time latest.
 func (g *Gate) rewind(now, latest time.Time) (s skew) {
 	s.behind = later(g.latest(), latest).Sub(now)
 	if s.behind <= 0 {

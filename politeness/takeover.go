@@ -84,7 +84,7 @@ func (g *Gate) Resting() []Rest {
 	return g.resting(time.Now())
 }
 
-// resting returns the result of Resting at now. The caller holds g.mu.
+// resting returns the result of Resting at the time now. The caller holds g.mu.
 func (g *Gate) resting(now time.Time) (all []Rest) {
 	add := func(r Rest) {
 		if r.Until.After(now) {

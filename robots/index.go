@@ -24,7 +24,7 @@ type index struct {
 type entry struct {
 	parent          int32 // index of the longest entry that is a proper prefix, or none
 	allow, disallow int32 // the strongest literal rules of the entry and its parents, or none
-	wildUp          int32 // the entry, or its nearest parent, that has wildcards, or none
+	wildUp          int32 // the nearest of the entry and its parents that has wildcards, or none
 	from, to        int32 // range of the entry's wildcards, the longest rules first
 }
 

@@ -89,7 +89,7 @@ func shorten(dst []byte, root int) []byte {
 	return dst
 }
 
-// appendEncoded appends s, percent-encoded by the encode set set. seen has the classes of the bytes of s.
+// appendEncoded appends s, percent-encoded with the given encode set. seen has the classes of the bytes of s.
 func appendEncoded(dst []byte, s string, seen, set uint8) []byte {
 	if seen&set == 0 {
 		return append(dst, s...)

@@ -159,7 +159,7 @@ func (w *wordReader) paragraph() {
 	case heading && len(level) == 1 && level[0] >= '1' && level[0] <= '6':
 		tag = "h" + level
 	}
-	if w.out.WriteString("<" + tag + ">" + text); w.level == 0 { // method lists ends the items of lists
+	if w.out.WriteString("<" + tag + ">" + text); w.level == 0 { // items of lists are ended by the method lists
 		w.out.WriteString("</" + tag + ">\n")
 	}
 }

@@ -271,7 +271,7 @@ func (g *glyphs) readMap(m []byte) {
 	}
 }
 
-// means records that the code from, plus by, stands for a text in UTF-16.
+// means records that a code stands for the text to, which is in UTF-16. The code is the number in from, plus by.
 func (g *glyphs) means(from pdfString, by uint32, to string) {
 	if len(from) == 0 || len(from) > 4 || len(g.letters) >= maxCodes {
 		return

@@ -94,8 +94,8 @@ func key(r []rune) (k uint64) {
 	return k ^ uint64(len(r))<<63
 }
 
-// guess returns the language of a script in which the n-grams of the text are most frequent. Of all letters, n are of the
-// script.
+// guess returns the language of a script in which the n-grams of the text are most frequent. all is the number of letters, n that of the
+// letters of the script.
 func (m *model) guess(s script, letters []rune, n, all int) Guess {
 	score := make([]int, len(m.languages)) // score of each language, relative to a language in which no n-gram is frequent
 	for length := 3; length <= 4; length++ {

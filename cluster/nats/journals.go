@@ -143,7 +143,7 @@ func (e *Engine) Read(ctx context.Context, shard int, after uint64) iter.Seq2[cl
 	}
 }
 
-// follows returns an error if records are missing between the sequence at and m. first marks the first record that is read.
+// follows returns an error if records are missing between the one with the sequence at and m. first marks the first record that is read.
 func follows(m message, at uint64, first bool) error {
 	switch {
 	case m.prev <= at && first, m.prev == at:

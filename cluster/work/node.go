@@ -177,7 +177,7 @@ func (n *Node) trace(e cluster.Event) {
 	}
 }
 
-// perShard returns the part of one shard in a limit of the node, at least least.
+// perShard returns one shard's part of a limit of the node, but no less than the number least.
 func (n *Node) perShard(all, least int) int {
 	return max(least, all/max(1, n.most()))
 }

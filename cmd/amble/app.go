@@ -107,7 +107,7 @@ var crawlGroups = map[job.Group]string{
 	job.Access: "Which way:", job.State: "Which way:", job.Network: "Which way:", job.Rendering: "Pages made by scripts:", job.Output: "Output:",
 }
 
-// newCommands returns the commands. It makes the flags of the keys for the command only, or for all commands if only is "".
+// newCommands returns the commands. It makes the flags of the keys for one command, whose name is only, or for all commands if only is "".
 func newCommands(only string) *commands {
 	c := new(commands)
 	network := map[job.Group]string{job.Who: "Who crawls:", job.Access: "Which way:", job.Network: "Which way:"}
@@ -154,8 +154,8 @@ func isCommand(name string) bool {
 	return found && command
 }
 
-// readable returns c in the form that kong parses. It has just the command only, because parsing the tags of all commands takes longer than
-// most commands run. If only is "", it has all commands.
+// readable returns c in the form that kong parses. It has only one command, because parsing the tags of all commands takes longer than
+// most commands run. If the name only is "", it has all commands.
 func (c *commands) readable(only string) any {
 	if only == "" {
 		return c
@@ -255,8 +255,8 @@ func (a *app) foldFor(command string, args []string) {
 	a.out.Edit(func(text []byte) []byte { return terminal.Fold(a.withURLs(text), columns()) })
 }
 
-// shorten returns a function that shortens URLs so that they fit on a line of the terminal, beside text of taken columns. It omits the part
-// that a URL shares with the previous one. In a file or a pipe URLs stay whole.
+// shorten returns a function that shortens URLs so that they fit on a line of the terminal, of which other text takes some columns. It
+// omits the part that a URL shares with the previous one. In a file or a pipe URLs stay whole.
 func (a *app) shorten(taken int) func(url string) string {
 	stdout := a.out.Unwrap()
 	if !terminal.Is(stdout) || a.dumb() {
@@ -271,7 +271,7 @@ func (a *app) shorten(taken int) func(url string) string {
 	}
 }
 
-// parser returns a parser of command lines for the command only, or for all commands if only is "".
+// parser returns a parser of command lines for one command, whose name is only, or for all commands if only is "".
 func (a *app) parser(only string, o *keyflags.Origins) (*kong.Kong, error) {
 	hide := hideRare
 	if a.all {

@@ -106,7 +106,7 @@ func (c *crawlCmd) Run(a *app, o *keyflags.Origins) error {
 			return err
 		}
 	}
-	theirs := o.JobConfig() // only settings that come from the job need trust in its maker
+	theirs := o.JobConfig() // only the settings that come from the job require trust in the job's maker
 	if err := job.CheckMaker(c.Out, &theirs); err != nil {
 		return err
 	}

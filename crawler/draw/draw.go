@@ -51,7 +51,7 @@ type Bottom struct {
 // ErrOther is returned by Bottom.Merge for samples that differ in size or seed.
 var ErrOther = errors.New("draw: samples of different sizes or seeds cannot be merged")
 
-// Add adds a URL that the list from contains. The ticket is computed from text, which must be the same for all spellings of the URL.
+// Add adds a URL of the list with the name from. The ticket is computed from text, which must be the same for all spellings of the URL.
 func (b *Bottom) Add(text, url, from string) {
 	b.Listed++
 	b.add(Item{Ticket(b.Seed, text), url, from})

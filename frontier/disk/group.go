@@ -229,7 +229,7 @@ func (g *group) queue(o *op, l link, u *url) error {
 	}
 	first := d.queued+d.waiting == 0
 	if first && d.ready <= g.w.lanes.clock.unix(g.w.lanes.clock.Now()) {
-		d.ready = 0 // the time has passed: as if the host had been forgotten
+		d.ready = 0 // the ready time has passed, so it need not be stored
 	}
 	c.pending++
 	d.queued++

@@ -156,7 +156,7 @@ func (l *lanes) release(id uint64, readyAt time.Time) error {
 	return nil
 }
 
-// keep makes a claim, and its place at its host, last until endReleased. It returns frontier.ErrLost if there is no such claim.
+// keep ensures that a claim, and its place at its host, last until endReleased. It returns frontier.ErrLost if there is no such claim.
 func (l *lanes) keep(id uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -79,7 +79,7 @@ type lease struct {
 	due     int64 // Unix nanoseconds until which the URL still waits on disk; 0 if the URL does not wait
 }
 
-// ending returns the end that a Settlement t at now gives a claim.
+// ending returns the end of the claim by the Settlement t at the time now.
 func (l *lease) ending(freed bool, t frontier.Settlement, c clock, now int64) *ending {
 	e := &ending{lease: l, fate: sched.Gone, freed: freed, ready: c.At(t.ReadyAt), attempt: l.attempt, to: l.place}
 	if t.Again != nil {

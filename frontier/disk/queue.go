@@ -9,7 +9,7 @@ import "slices"
 type queue struct {
 	name string
 	from place
-	head *head  // nil: no entry before from is claimable, none is claimed, and no goroutine is reading
+	head *head  // nil: no entry before the place from is claimable, none is claimed, and no goroutine is reading
 	disk onDisk // only the writer uses it
 }
 
@@ -61,7 +61,7 @@ func (q *queue) open() *head {
 	return q.head
 }
 
-// insert adds e, whose place is before from, to the head. If the head then has more entries than most, it drops the last ones.
+// insert adds e, whose place is before q.from, to the head. If the head then has more entries than the number most, it drops the last ones.
 func (q *queue) insert(e entry, most int) {
 	d := q.open()
 	i, _ := slices.BinarySearchFunc(d.entries, e.place, func(a entry, p place) int {

@@ -82,7 +82,7 @@ func (r *reading) read(e *engine, most int) (all []entry, next place, err error)
 	return all, next, err
 }
 
-// queued reads at most most entries of a host, from a place on. next is the first place that was not read.
+// queued reads entries of a host, from a place on, at most the number most. next is the first place that was not read.
 func (e *engine) queued(host uint64, from place, most int) (all []entry, next place, err error) {
 	next = end()
 	err = e.scan(appendQueue(nil, host, from), appendQueue(nil, host, end()), func(key, value []byte) (bool, error) {

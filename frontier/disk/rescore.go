@@ -57,7 +57,7 @@ type placed struct {
 	entry
 }
 
-// entries reads at most most entries of all hosts, from a key on. next is the first key that was not read, or nil.
+// entries reads entries of all hosts, from a key on, at most the number most. next is the first key that was not read, or nil.
 func (e *engine) entries(from []byte, most int) (all []placed, next []byte, err error) {
 	err = e.scan(from, []byte{tagQueue + 1}, func(key, value []byte) (bool, error) {
 		if len(all) == most {

@@ -156,7 +156,7 @@ type due struct {
 	host uint64
 }
 
-// waiting reads URLs that wait until from or later, about as many as most. rest is the time at which the next URL is due.
+// waiting reads URLs that wait until the time from or later, about the number most. rest is the time at which the next URL is due.
 func (e *engine) waiting(c clock, from int64, most int) (all []due, rest int64, err error) {
 	rest = sched.Never
 	start := appendDue(nil, c.unix(from), 0, place{})

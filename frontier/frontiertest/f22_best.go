@@ -115,7 +115,7 @@ func betterIsWaitedFor(k *kit) {
 	b := k.claimOf("b/1") // better than a/3
 	k.settle(b, frontier.Settlement{Links: []frontier.Request{k.scored("b/2", 0.25), k.scored("a/4", 4)}})
 	k.settle(k.claimOf("a/4"), frontier.Settlement{ReadyAt: in(k.opts.Patience + k.step)})
-	k.done(k.claimOf("b/2")) // host a is not ready for too long
+	k.done(k.claimOf("b/2")) // host a becomes ready too late to wait for it
 	k.inOrder("a/3")
 
 	k.add(3, k.scored("a/5", 2), k.scored("a/6", 2), k.scored("b/3", 1))
@@ -143,7 +143,7 @@ func claimedIsWaitedFor(k *kit) {
 		k.Fatalf("claimed %v, %v, want a/2", o.c.URL, o.err)
 	}
 	began := in(0)
-	k.done(k.claimOf("b/1")) // a/2 is claimed for too long
+	k.done(k.claimOf("b/1")) // a/2 stays claimed for too long to wait for its host
 	k.at(began.Add(k.opts.Patience))
 	k.done(o.c)
 	k.drained()

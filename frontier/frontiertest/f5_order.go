@@ -102,7 +102,7 @@ func retryArrivesAnew(k *kit) {
 func notBeforeKeepsArrival(k *kit) {
 	k.add(5, k.pages("a/1", "a/2", "a/3", "a/4", "a/5")...)
 	until := in(3 * k.step)
-	for _, p := range []string{"a/1", "a/2", "a/3"} { // the last arrival is back first
+	for _, p := range []string{"a/1", "a/2", "a/3"} { // the URL that arrived last becomes claimable first
 		until = until.Add(-k.step / 2)
 		k.settle(k.claimOf(p), frontier.Settlement{Again: &frontier.Again{NotBefore: until, Retry: p == "a/2"}}) // a/2 arrives anew
 	}

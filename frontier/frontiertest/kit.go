@@ -203,7 +203,7 @@ func (k *kit) wait(out <-chan outcome) outcome {
 	}
 }
 
-// blocked checks that no Claim has returned, after all could have.
+// blocked checks that no Claim returns within the time that one would need.
 func (k *kit) blocked(out <-chan outcome) {
 	k.Helper()
 	if k.opts.Virtual {

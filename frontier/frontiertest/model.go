@@ -160,7 +160,7 @@ func (h *place) best() *entry {
 	return best
 }
 
-// claimable returns the URLs of which Claim must return one at now (F6). There are several only if the contract leaves the choice open.
+// claimable returns the URLs of which Claim must return one at the time now (F6). There are several if the contract leaves the choice open.
 func (m *model) claimable(now time.Time) []*entry {
 	if m.bestFirst {
 		return m.bestOf(now)
@@ -197,7 +197,7 @@ func (m *model) earliest(now time.Time, rested bool) []*entry {
 	return es
 }
 
-// bestOf returns the URLs of which Claim must return one at now with BestFirst (F22). There are several if they are equally good.
+// bestOf returns the URLs of which Claim must return one at the time now with BestFirst (F22). There are several if they are equally good.
 func (m *model) bestOf(now time.Time) (es []*entry) {
 	var first *place
 	for _, h := range m.hosts {

@@ -152,8 +152,8 @@ type Facts struct {
 // maxDepth is the greatest depth with a separate count.
 const maxDepth = 32
 
-// Snapshot returns the present state with at most most hosts; 0 means all hosts that are kept. Its cost grows with the hosts that
-// it returns, plus at most some thousand requests and groups.
+// Snapshot returns the present state with no more hosts than the number most; 0: all hosts that are kept. Its cost grows with the hosts
+// that it returns, plus at most some thousand requests and groups.
 func (d *Digest) Snapshot(most int) *Facts {
 	d.mu.Lock()
 	defer d.mu.Unlock()

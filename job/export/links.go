@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/sink"
 )
 
-// checkLinks returns why the links of the job can be read nowhere.
+// checkLinks returns an error if the links of the job can be read neither from their file nor from an archive.
 func (x *Export) checkLinks() error {
 	in, err := x.Job.Open(job.LinksName)
 	if err == nil {

@@ -245,7 +245,7 @@ func (*script) Room(string) (urls int, bytes int64) { return math.MaxInt, math.M
 // HostPending implements frontier.Frontier.
 func (*script) HostPending(string) int { return 1 }
 
-// left returns up to most URLs that were queued and have no visit, and their total number.
+// left returns URLs that were queued and have no visit, at most the number most, and their total number.
 func (s *script) left(most int) (some []string, all int) {
 	for _, e := range s.urls {
 		if !e.done {

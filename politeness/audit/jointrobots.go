@@ -13,7 +13,7 @@ type jointRobots struct {
 	copies []*partRequest            // robots.txt files that another crawl requested, according to their lines
 }
 
-// unsent records a copy, or an attempt that failed before a byte was sent.
+// unsent records the copy of another crawl's robots.txt, or an attempt that failed before a byte was sent.
 func (s *jointRobots) unsent(r *partRequest) {
 	if r.copied {
 		s.copies = append(s.copies, r)

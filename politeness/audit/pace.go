@@ -60,7 +60,7 @@ func (a *auditor) over(c *hostClock, r *request) {
 	c.last = later(c.last, r)
 }
 
-// gap checks the pause between last and r.
+// gap checks the pause between the requests last and r.
 func (a *auditor) gap(last, r *request, own int, backoff time.Duration) Pause {
 	p := Pause{r.start.Written.Sub(last.over()), a.due(last, own)}
 	if own == 0 {
@@ -258,8 +258,8 @@ func (a *auditor) left(c *hostClock, r *request, own int) {
 	}
 }
 
-// forgiven reports whether the operator made the crawl retry hosts that it had given up, later than
-// after but not later than until.
+// forgiven reports whether the operator made the crawl retry hosts that it had given up, at a time
+// after the first time and not after the second.
 func (a *auditor) forgiven(after, until time.Time) bool {
 	return slices.ContainsFunc(a.config.Forgiven, func(t time.Time) bool { return t.After(after) && !t.After(until) })
 }

@@ -12,8 +12,8 @@ import (
 // waits holds two of the requests to a host so far: the one whose Retry-After ends last, and the one with the longest Retry-After.
 type waits struct {
 	last, longest *request
-	until         time.Time     // end of the Retry-After of last
-	requested     time.Duration // the Retry-After of longest
+	until         time.Time     // end of the pause that the response to last requests
+	requested     time.Duration // length of the pause that the response to longest requests
 }
 
 // note records the pauses that a response requests.

@@ -45,7 +45,7 @@ type Shards[T any] struct {
 	files     []shard
 	open      shard         // range of rows that are not in a complete file yet; last is first-1 if there are no such rows
 	torn      []shard       // other open files: earlier ones can reappear after a power failure
-	f         *os.File      // file with the rows of open; may be nil
+	f         *os.File      // file with the rows of the shard open; may be nil
 	w         *bufio.Writer // writes to f
 	size      int64         // bytes written to w
 	unnamed   bool          // the name of f may not be durable

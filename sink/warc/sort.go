@@ -61,7 +61,7 @@ func (s *sorter) read(in io.Reader) error {
 		s.lines = append(s.lines, slices.Clone(sc.Bytes()))
 		s.text += len(sc.Bytes())
 	}
-	// After the committed part of an index, there may be any bytes without a line end.
+	// The bytes after the committed part of an index are arbitrary: they may have no line end.
 	if err := sc.Err(); err != nil && (s.keep == nil || !errors.Is(err, bufio.ErrTooLong)) {
 		return err
 	}

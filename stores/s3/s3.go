@@ -146,7 +146,7 @@ func (s *Store) Get(ctx context.Context, name string, offset, length int64) (io.
 		opts.Set("Range", fmt.Sprintf("bytes=%d-", offset))
 	}
 	r, info, _, err := s.core.GetObject(ctx, s.bucket, s.prefix+name, opts)
-	if minio.ToErrorResponse(err).Code == minio.InvalidRange && length < 0 { // an offset at the very end is valid
+	if minio.ToErrorResponse(err).Code == minio.InvalidRange && length < 0 { // S3 rejects an offset equal to the size, which is valid here
 		if o, err := s.Stat(ctx, name); err != nil || offset == o.Size {
 			return http.NoBody, err
 		}

@@ -97,7 +97,7 @@ func (l *Leases[T]) Next() int64 {
 	return l.oldest.deadline + 1
 }
 
-// Expire removes the oldest lease if it has expired at now, and returns its item.
+// Expire removes the oldest lease if it has expired at the time now, and returns its item.
 func (l *Leases[T]) Expire(now int64) (item T, ok bool) {
 	if l.Next() > now {
 		return item, false

@@ -104,9 +104,9 @@ func (s *Schedule[K, Q]) Unpark(h *Host[K, Q], n int, now int64) {
 	s.Offer(h, n, now)
 }
 
-// Take returns the host to serve at now and counts one of its URLs as held. It returns nil if none is due. While both new and other hosts
-// are due, they take turns. Of each kind it returns the host that was due first, and of hosts that are due at the same time the one with
-// most queued URLs (F6).
+// Take returns the host to serve at the time now and counts one of its URLs as held. It returns nil if none is due. While both new and
+// other hosts are due, they take turns. Of each kind it returns the host that was due first, and of hosts that are due at the same time
+// the one with most queued URLs (F6).
 func (s *Schedule[K, Q]) Take(now int64) *Host[K, Q] {
 	var from *heap
 	switch {

@@ -248,7 +248,7 @@ func mediaType(name string) string {
 	return "text/markdown"
 }
 
-// croissantContext is the context that the specification recommends, with PROV-O.
+// croissantContext is the JSON-LD context that the specification of Croissant recommends, with that of PROV-O.
 var croissantContext = object{
 	"@language": "en", "@vocab": "http://schema.org/", "sc": "http://schema.org/", "cr": "http://mlcommons.org/croissant/", "dct": "http://purl.org/dc/terms/", "prov": "http://www.w3.org/ns/prov#",
 	"conformsTo": "dct:conformsTo", "recordSet": "cr:recordSet", "field": "cr:field", "source": "cr:source", "fileSet": "cr:fileSet", "fileObject": "cr:fileObject", "extract": "cr:extract",

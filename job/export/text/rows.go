@@ -298,7 +298,7 @@ func (c *collection) clean() (err error) {
 	return errors.Join(rows.Flush(), signatures.Flush())
 }
 
-// toClean joins the rows, in order, with the blocks to remove from hits.
+// toClean returns the rows in order, each with the hashes of the blocks to remove from it, which it reads from hits.
 func (c *collection) toClean(hits *extsort.Sorter) iter.Seq2[rowToClean, error] {
 	return func(yield func(rowToClean, error) bool) {
 		next, stop := iter.Pull2(hits.All())

@@ -55,7 +55,7 @@ const (
 	waiting = 10 * time.Second
 )
 
-// Until returns the time at which p may next take the clock, as far as is known at now, and the crawl that p must
+// Until returns the time at which p may next take the clock, as far as is known at the time now, and the crawl that p must
 // wait for.
 func (c *Clock) Until(now time.Time, p Party, delay time.Duration) (until time.Time, by Party) {
 	if c.Turns > 0 {
@@ -217,7 +217,7 @@ func (c *Clock) Release() {
 	}
 }
 
-// Hold makes the clock wait until a time, after a request that ended at ended. The zero ended means that there was no
+// Hold makes the clock wait until a time. ended is the end of the request before it; the zero Time means that there was no
 // request.
 func (c *Clock) Hold(now time.Time, p Party, ended, until time.Time) {
 	from := ended

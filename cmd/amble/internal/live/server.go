@@ -152,7 +152,7 @@ func serveFiles(mux *http.ServeMux) {
 	mux.HandleFunc("GET /live.js", file("live.js", "text/javascript; charset=utf-8", ""))
 }
 
-// file serves a file after the text before.
+// file serves the text in before, followed by a file.
 func file(name, contentType, before string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)

@@ -155,7 +155,7 @@ func (p *prompt) show(ctx context.Context, u weburl.URL) error {
 	return errors.Join(err, p.failed)
 }
 
-// oneLine returns text with white space collapsed, cut after most characters.
+// oneLine returns text with white space collapsed, cut to the maximum number of characters.
 func oneLine(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	for i := range text {
