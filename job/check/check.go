@@ -129,6 +129,9 @@ func Job(ctx context.Context, r *job.Reader) (*Result, error) {
 		return nil, err
 	}
 	cfg, err := r.Config()
+	if err == nil {
+		r, err = r.Committed() // files that have lost their ends are errors
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,6 +46,21 @@ func site(w *crawltest.Web) string {
 // checked crawls a site with the settings of a check, and returns the result of the check.
 func checked(t *testing.T, w *crawltest.Web, seed string, change func(*job.Config)) *Result {
 	t.Helper()
+	r, err := job.Read(crawl(t, w, seed, change))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	res, err := Job(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// crawl crawls a site with the settings of a check, and returns the directory of the job.
+func crawl(t *testing.T, w *crawltest.Web, seed string, change func(*job.Config)) string {
+	t.Helper()
 	var c job.Config
 	c.Links, c.Archive = true, true
 	c.Crawl.Agent, c.Crawl.Contact = "testbot/1", "https://crawl.university.edu/"
@@ -63,16 +79,7 @@ func checked(t *testing.T, w *crawltest.Web, seed string, change func(*job.Confi
 	if err = errors.Join(err, j.Close()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := job.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	res, err := Job(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res
+	return dir
 }
 
 // lines describes each finding by its URL, reason and pages.
@@ -146,6 +153,28 @@ func TestCheckSaysWhatItCannotCheck(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A job whose visits or links have lost their end must not pass for a site without broken links.
+func TestCheckRefusesFilesThatLostTheirEnds(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		dir := crawl(t, w, site(w), nil)
+		for _, name := range []string{job.LinksName, job.VisitsName} {
+			if err := os.Truncate(filepath.Join(dir, name), 0); err != nil {
+				t.Fatal(err)
+			}
+			r, err := job.Read(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res, err := Job(t.Context(), r); err == nil || !strings.Contains(err.Error(), "damaged") {
+				t.Errorf("%s: %+v, %v", name, res, err)
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
 
 func TestCheckReportsBrokenSeed(t *testing.T) {
