@@ -281,7 +281,7 @@ func (a *app) parser(only string, o *keyflags.Origins) (*kong.Kong, error) {
 		kong.Name("amble"), kong.Description(description), kong.Vars{"engine": defaultEngine},
 		kong.Writers(a.out, a.err), kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, WrapUpperBound: 80}),
-		kong.Resolvers(o), kong.Bind(a, o), kong.NamedMapper("job", jobMapper{a}), kong.NamedMapper("resumed", resumedMapper{a}), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed), kong.PostBuild(hide),
+		kong.Resolvers(o), kong.Bind(a, o), kong.KindMapper(reflect.String, kong.MapperFunc(keyflags.Text)), kong.NamedMapper("job", jobMapper{a}), kong.NamedMapper("resumed", resumedMapper{a}), kong.PostBuild(keyflags.Document), kong.PostBuild(keyflags.HideFixed), kong.PostBuild(hide),
 	)
 }
 

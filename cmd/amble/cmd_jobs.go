@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/amble-crawler/amble/cmd/amble/internal/kept"
+	"github.com/amble-crawler/amble/cmd/amble/internal/keyflags"
 	"github.com/amble-crawler/amble/internal/cli"
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/stores/open"
@@ -186,11 +187,10 @@ type jobMapper struct{ a *app }
 // Decode implements kong.Mapper, for a string and for several.
 func (m jobMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	if target.Kind() == reflect.String {
-		var s string
-		if err := ctx.Scan.PopValueInto("dir", &s); err != nil {
+		if err := keyflags.Text(ctx, target); err != nil {
 			return err
 		}
-		path, err := m.path(s)
+		path, err := m.path(target.String())
 		target.SetString(path)
 		return err
 	}
@@ -252,10 +252,10 @@ type resumedMapper struct{ a *app }
 
 // Decode implements kong.Mapper, for a string.
 func (m resumedMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
-	var name string
-	if err := ctx.Scan.PopValueInto("dir", &name); err != nil {
+	if err := keyflags.Text(ctx, target); err != nil {
 		return err
 	}
+	name := target.String()
 	if !open.IsURL(name) {
 		target.SetString(m.a.kept(name))
 		return nil

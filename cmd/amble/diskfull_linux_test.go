@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -110,4 +111,24 @@ func ambleOut(t *testing.T, args ...string) (code int, said string) {
 	cmd := exec.Command("amble", args...)
 	out, _ := cmd.CombinedOutput() // code is the exit code
 	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+// Names of files need not be UTF-8, and are not changed.
+func TestNamesThatAreNotUTF8(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "\xff.html")
+	if err := os.WriteFile(file, []byte("<p>A sentence that is long enough to be the text of this page."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(page("Page"))
+	t.Cleanup(srv.Close)
+	out := filepath.Join(t.TempDir(), "\xfe")
+	for _, args := range [][]string{{"text", file}, {"crawl", "-q", "-w", "0", "-o", out, srv.URL + "/"}, {"show", out}, {"resume", out}, {"verify", out}, {"show", "--since", out, out}} {
+		if code, stderr := amble(t, args...); code != 0 {
+			t.Errorf("%q: exit code %d, %s", args, code, stderr)
+		}
+	}
+	if _, err := os.Stat(out); err != nil {
+		t.Error(err)
+	}
 }

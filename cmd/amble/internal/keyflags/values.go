@@ -2,6 +2,7 @@ package keyflags
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -12,16 +13,25 @@ import (
 // below is the value of a list flag that does not come from the command line.
 type below []string
 
+// Text is a kong.MapperFunc for strings. It keeps each byte: that of kong replaces those which are not UTF-8, so that the name of a file
+// becomes another.
+func Text(ctx *kong.DecodeContext, target reflect.Value) error {
+	t, err := ctx.Scan.PopValue("value")
+	if err == nil {
+		target.SetString(t.String())
+	}
+	return err
+}
+
 // word is the value of a flag, checked by the flag's key.
 type word string
 
 // Decode implements kong.MapperValue.
 func (v *word) Decode(ctx *kong.DecodeContext) error {
-	var s string
-	if err := ctx.Scan.PopValueInto("value", &s); err != nil {
+	if err := Text(ctx, reflect.ValueOf(v).Elem()); err != nil {
 		return err
 	}
-	*v = word(s)
+	s := string(*v)
 	if k := job.KeyNamed(ctx.Value.Name); k.Kind() != job.Choice || k.Spellings() { // kong itself checks the words of other keys
 		return k.Check(s)
 	}
