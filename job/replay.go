@@ -141,7 +141,7 @@ func (r *Recording) addCopies(in *Reader) error {
 	begins := []byte(`{"event":"` + ledger.Copied + `"`)
 	parse := parseLedger()
 	var e ledger.Entry
-	return in.files.eachLine(LedgerName, func(_ int, line []byte) bool {
+	return readError(in.files.eachLine(LedgerName, func(_ int, line []byte) bool {
 		if !bytes.HasPrefix(line, begins) || parse(line, &e) != nil || e.Attempt > 0 {
 			return true
 		}
@@ -155,7 +155,7 @@ func (r *Recording) addCopies(in *Reader) error {
 		}
 		r.copied[normal(e.URL)] = x
 		return true
-	})
+	}))
 }
 
 func (r *Recording) fail(url, reason string) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"path/filepath"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -107,7 +108,7 @@ func (c *textCmd) read(a *app, o *keyflags.Origins) (page []byte, address string
 		body, err := operator.File(c.Page, a.in)
 		if err != nil {
 			hint := ""
-			if errors.Is(err, fs.ErrNotExist) {
+			if errors.Is(err, fs.ErrNotExist) && c.Page != "" && c.Page[0] != '.' && !filepath.IsAbs(c.Page) {
 				hint = "; write a page on the web in full, as in https://" + c.Page
 			}
 			return nil, "", cli.Usage("page: %w%s", err, hint)

@@ -58,7 +58,7 @@ func (s *span) UnmarshalText(b []byte) error {
 		d = cli.Duration(n * 24 * float64(time.Hour))
 	}
 	if err != nil || d <= 0 || d > 36525*24*cli.Duration(time.Hour) {
-		return fmt.Errorf("%q: say how long the watch takes, such as 30d or 36h", b)
+		return fmt.Errorf("%q: want a time above 0 and up to 100 years, such as 30d or 36h", b)
 	}
 	*s = span(d)
 	return nil

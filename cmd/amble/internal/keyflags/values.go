@@ -16,7 +16,7 @@ type below []string
 // Text is a kong.MapperFunc for strings. It keeps each byte: that of kong replaces those which are not UTF-8, so that the name of a file
 // becomes another.
 func Text(ctx *kong.DecodeContext, target reflect.Value) error {
-	t, err := ctx.Scan.PopValue("value")
+	t, err := ctx.Scan.PopValue("string")
 	if err == nil {
 		target.SetString(t.String())
 	}
