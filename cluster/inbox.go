@@ -61,7 +61,7 @@ func (s *Shard) receive(ctx context.Context) (probed bool, err error) {
 		s.mu.Unlock()
 		read += in.messages
 		if in.all || some > 0 && read >= some {
-			if read >= some { // otherwise some of the reported messages may not be visible yet
+			if read >= some { // all reported messages were visible
 				s.looked = time.Now()
 			}
 			return probed, nil

@@ -73,7 +73,7 @@ func (o *owner) Append(group []byte) (disk.Mark, error) {
 	return disk.Mark{Seq: o.last, Nonce: n}, nil
 }
 
-// beat appends a sign of life. It records the shard as idle only if no group was appended after mark.
+// beat appends a sign of life. It records the shard as idle only if no group was appended after the sequence mark.
 func (o *owner) beat(idle bool, probe, mark uint64) error {
 	o.turn <- struct{}{}
 	defer func() { <-o.turn }()

@@ -159,7 +159,7 @@ func newContent(pattern, server string) content {
 	pattern = strings.TrimSpace(pattern)
 	if u, err := weburl.Parse(pattern); err == nil { // the pattern begins like an absolute URL
 		c.origin = u.Origin()
-		if _, after, ok := strings.Cut(pattern, "://"); ok { // not from u, in which characters of the pattern are escaped
+		if _, after, ok := strings.Cut(pattern, "://"); ok { // from the pattern as written, because characters are escaped in u
 			if i := strings.IndexByte(after, '/'); i >= 0 {
 				pattern = after[i:]
 			} else {

@@ -17,7 +17,7 @@ import (
 // output passes visits to the sinks, one at a time.
 type output struct {
 	sinks     []sink.Sink
-	exchanges []sink.Sink // those of sinks that archive exchanges
+	exchanges []sink.Sink // the elements of sinks that archive exchanges
 	links     bool        // at least one sink stores links
 	failed    func(error) // called when an exchange could not be stored, with mu held
 

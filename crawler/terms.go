@@ -101,7 +101,7 @@ func newTerms(c *Config) *terms {
 
 // named returns the URLs of the documents that must be read before u is requested or, if p is not nil, before the response of p is used.
 func (t *terms) named(u weburl.URL, group *robots.Group, p *consent.Page) []string {
-	reserved := t.policy.Obeys(consent.AIInput, consent.TrainAI) // a tdmrep.json can forbid a purpose of the crawl
+	reserved := t.policy.Obeys(consent.AIInput, consent.TrainAI) // whether a tdmrep.json can forbid a purpose of the crawl
 	if !reserved && p == nil && (group == nil || len(group.Licenses()) == 0) {
 		return nil
 	}

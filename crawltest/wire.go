@@ -113,7 +113,7 @@ func Encoded(encoding string, body []byte) Wire {
 // EndlessBody sends a body without a declared length, which never ends.
 func EndlessBody() Wire { return endless(head(), strings.Repeat("<p>more and more\n", 512)) }
 
-// endless sends begin, then repeats more forever.
+// endless sends the text begin, and then the text more again and again.
 func endless(begin, more string) Wire {
 	return func(c net.Conn) {
 		_, err := io.WriteString(c, begin)

@@ -429,7 +429,7 @@ func (u *uploads) full() bool {
 	return err == nil && left < 0
 }
 
-// relieve ends a pause of short if there is room again, and reports whether the crawl still waits. If end is set, nothing more can be
+// relieve ends a pause that short began if there is room again, and reports whether the crawl still waits. If end is set, no more can be
 // stored: without room the crawl ends.
 func (u *uploads) relieve(end bool) (waits bool) {
 	u.mu.Lock()

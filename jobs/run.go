@@ -152,7 +152,7 @@ func (m *Manager) restrain(c *job.Config) {
 	if share := max(1, m.config.InFlight/int64(n)); m.config.InFlight > 0 && (x.Limits.InFlight == 0 || x.Limits.InFlight > share) {
 		x.Limits.InFlight = share
 	}
-	if all := 4 * politeness.DefaultMaxRulesBytes; n > 4 && x.Politeness.MaxRulesBytes == 0 { // as much as four jobs, for all jobs together
+	if all := 4 * politeness.DefaultMaxRulesBytes; n > 4 && x.Politeness.MaxRulesBytes == 0 { // together, all jobs get as much as four
 		x.Politeness.MaxRulesBytes = politeness.Limit(all / n)
 	}
 	c.Parallel = n

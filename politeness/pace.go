@@ -62,7 +62,7 @@ func (p *pace) full(now time.Time, b *rate.Limiter) bool {
 	return b.TokensAt(now.Add(slack)) >= 1
 }
 
-// rest ends a request at end: the bucket is emptied at that instant and refills in d. A later
+// rest ends a request at the time end: the bucket is emptied at that instant and refills in d. A later
 // notBefore stays in force: nothing shortens a wait.
 func (p *pace) rest(end time.Time, d time.Duration, clause string) {
 	p.holder, p.ended = nil, max(p.ended, at(end))

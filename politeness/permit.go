@@ -190,7 +190,7 @@ func (p *permit) advance(now time.Time, from, to int32) error {
 		return ErrExpired
 	case p.state.CompareAndSwap(from, to):
 		return nil
-	case p.expired(time.Now()): // it expired after now was read, and was taken back meanwhile
+	case p.expired(time.Now()): // the permit expired after the time now was read, and was taken back
 		return ErrExpired
 	}
 	return ErrUsed

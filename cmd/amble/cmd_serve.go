@@ -114,7 +114,7 @@ func (c *serveCmd) listen(conf *server.Config, address, other string) (done func
 	if err != nil {
 		return nil, cli.Exit(cli.ExitOutput, err)
 	}
-	done = func() { _ = log.Close() } // each line was written at once
+	done = func() { _ = log.Close() } // no line is buffered, so an error of closing loses nothing
 	conf.Audit = log
 	if conf.Listener, err = server.Listen(address, c.TLSCert, c.TLSKey, c.Proxied); err == nil {
 		return done, nil

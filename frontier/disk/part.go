@@ -45,7 +45,7 @@ func (k *Copy) Part(p Part, f func(group []byte) error) error {
 				if err == nil && at == ours {
 					of.count(st.state, 1)
 				}
-				return at == ours || at == nobodys && st.state == Done // not rejected URLs, which may be queued as new ones
+				return at == ours || at == nobodys && st.state == Done // rejected URLs are left out: they may be queued again as new ones
 			}),
 			g.copyKeys(k.engine, keySecret, nil),
 			g.copyKeys(k.engine, keyTime, nil),

@@ -16,7 +16,7 @@ type visit struct {
 	url weburl.URL // zero if the URL of the visit cannot be parsed
 }
 
-// visits returns the visits that keep selects, or all.
+// visits returns a function for the visits that keep selects; nil selects all.
 func visits(keep func(*sink.Record) bool) func(x *Export) iter.Seq2[visit, error] {
 	return func(x *Export) iter.Seq2[visit, error] {
 		return func(yield func(visit, error) bool) {

@@ -151,7 +151,7 @@ func (p *Pacer) begin(k key, l *Line) (Pause, bool) {
 	c.open++
 	if r.start.Purpose == "robots" {
 		if o := p.origin(r.wanted()); o != nil {
-			r.end = &EndLine{} // again expects an end; whether there is one is not known yet
+			r.end = &EndLine{} // method again needs an end, and none has been read yet
 			p.again(o, r)
 			r.end = nil
 		}

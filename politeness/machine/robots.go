@@ -57,7 +57,7 @@ func readOwn(path string) []byte {
 
 // readDropped returns the latest time of a file that was removed for lack of space, zero if none was.
 func readDropped(dir string) (at time.Time) {
-	_ = at.UnmarshalText(readOwn(filepath.Join(dir, droppedName))) // after an error, at stays zero
+	_ = at.UnmarshalText(readOwn(filepath.Join(dir, droppedName))) // an error leaves the time zero
 	return at
 }
 

@@ -191,7 +191,7 @@ func flags(dir string, port int, told bool, iso Isolation) []string {
 			"--disable-new-content-rendering-timeout")
 	}
 	if iso == Namespace {
-		f = append(f, "--disable-setuid-sandbox") // not needed: namespaces make another sandbox available
+		f = append(f, "--disable-setuid-sandbox") // the setuid sandbox is not needed where there are namespaces
 	}
 	if smallShm() {
 		f = append(f, "--disable-dev-shm-usage")

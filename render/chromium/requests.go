@@ -213,7 +213,7 @@ func kind(e *fetch.EventRequestPaused) render.Kind {
 	case strings.HasPrefix(accept, "application/json"):
 		return render.KindScript
 	case e.Request.InitialPriority == network.ResourcePriorityVeryLow && e.Request.ReferrerPolicy == network.RequestReferrerPolicyNoReferrer:
-		return render.KindPrefetch // or the script of a worker, which looks the same if the page has this policy
+		return render.KindPrefetch // may be a worker's script: on a page with this policy, both look the same
 	case e.Request.InitialPriority == network.ResourcePriorityVeryLow:
 		return render.KindWorker
 	case accept == "*/*":

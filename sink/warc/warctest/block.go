@@ -94,7 +94,7 @@ func payload(head, body []byte) []byte {
 // Payload returns the payload of a response record, which is the body without transfer coding.
 func (r *Record) Payload() []byte { return payload(r.message()) }
 
-// digest returns the digest of p, with the algorithm and encoding of the digest like.
+// digest returns the digest of p, with the algorithm and encoding of another digest.
 func digest(like string, p []byte) string {
 	if strings.HasPrefix(like, "sha256:") {
 		sum := sha256.Sum256(p)

@@ -46,7 +46,7 @@ func New(state string, seed weburl.URL) (string, error) {
 	host, last := hostWord(seed.Authority()), 0
 	for _, e := range entries {
 		if text, ok := strings.CutPrefix(e.Name(), host+"-"); ok {
-			n, _ := strconv.Atoi(text) // not a number, for the job of another host: 0
+			n, _ := strconv.Atoi(text) // 0 if the text is no number: then the name belongs to another host
 			last = max(last, n)
 		}
 	}
