@@ -144,18 +144,23 @@ func (m *Manager) loadSchedules() error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		m.timed[t.Name] = t
-		now, missed := stamp(), 0
-		for due := t.cron.Next(t.Last); !due.After(now) && missed < mostMissed; due = t.cron.Next(due) {
-			if m.keys[t.key(due)] == nil {
-				missed++
-			}
-		}
-		t.Last = now
-		if t.Missed += missed; missed > 0 {
-			m.note("", fmt.Sprintf("schedule %s: %d of its runs were due while nothing ran: they are left out", t.Name, missed))
-		}
+		m.leaveOut(t, t.Last, stamp())
 	}
 	return nil
+}
+
+// leaveOut counts the runs that were due after one time up to another as left out.
+func (m *Manager) leaveOut(t *timed, after, now time.Time) {
+	missed := 0
+	for due := t.cron.Next(after); !due.After(now) && missed < mostMissed; due = t.cron.Next(due) {
+		if m.keys[t.key(due)] == nil {
+			missed++
+		}
+	}
+	t.Last = now
+	if t.Missed += missed; missed > 0 {
+		m.note("", fmt.Sprintf("schedule %s: %d of its runs were due while nothing ran: they are left out", t.Name, missed))
+	}
 }
 
 // key returns the key of the job of a run.
@@ -173,7 +178,7 @@ func (m *Manager) setAlarm() {
 		}
 	}
 	if !first.IsZero() && !m.closed {
-		m.alarm.Reset(time.Until(first))
+		m.alarm.Reset(min(time.Until(first), time.Minute)) // timers stand still while the machine sleeps, and do not follow its clock
 	}
 }
 
@@ -184,13 +189,17 @@ func (m *Manager) ring() {
 	if m.closed {
 		return
 	}
-	now := stamp()
+	now, changed := stamp(), false
 	for _, t := range m.timed {
+		if t.Last.After(now.Add(time.Hour)) { // the clock was set back
+			t.Last = now
+		}
 		due := t.cron.Next(t.Last)
 		if due.After(now) {
 			continue
 		}
-		t.Last = now
+		changed = true
+		m.leaveOut(t, due, now)
 		q := t.Request
 		q.Key = t.key(due)
 		var info Info
@@ -207,8 +216,10 @@ func (m *Manager) ring() {
 		}
 		t.Job = info.ID
 	}
-	if err := m.saveSchedules(); err != nil {
-		m.note("", err.Error())
+	if changed {
+		if err := m.saveSchedules(); err != nil {
+			m.note("", err.Error())
+		}
 	}
 	m.setAlarm()
 }

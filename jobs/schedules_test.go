@@ -144,3 +144,31 @@ func TestSchedulesThatCannotBeReadAgainAreRefused(t *testing.T) {
 		t.Errorf("%d schedules", len(all))
 	}
 }
+
+// If the machine sleeps, or its clock is set, a schedule follows the clock within a minute.
+func TestSchedulesFollowTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := open(t, t.TempDir(), Config{Programs: map[string]Program{"ends": ends}})
+		if err := m.Schedule(nightly("hourly", "@hourly", "")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		last := func(at time.Duration) { // as if the clock had been set by -at
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.timed["hourly"].Last = stamp().Add(at)
+		}
+		last(-5 * time.Hour)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if s := m.Schedules()[0]; s.Missed != 4 || len(m.All()) != 1 {
+			t.Errorf("after a leap: %+v, %d jobs", s, len(m.All()))
+		}
+		last(1000 * time.Hour)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if s := m.Schedules()[0]; s.Missed != 4 || len(m.All()) != 2 {
+			t.Errorf("after the clock was set back: %+v, %d jobs", s, len(m.All()))
+		}
+	})
+}
