@@ -213,6 +213,7 @@ func TestJobFromStartToRemoval(t *testing.T) {
 		}
 	}
 	s.refused(http.StatusBadRequest, "GET", "/v1/jobs/"+info.ID+"/export?to=/etc/passwd", "", "csv")
+	s.refused(http.StatusConflict, "GET", "/v1/jobs/"+info.ID+"/export?to=wacz", "", `"job `+info.ID+` keeps no archive`)
 	s.want(http.StatusNoContent, nil, "DELETE", "/v1/jobs/"+info.ID, "")
 	s.refused(http.StatusNotFound, "GET", "/v1/jobs/"+info.ID, "")
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(info.Dir)), ".new-*"))
