@@ -180,14 +180,25 @@ func (g *Gate) shareRobots(p *permit, r Reply, a answer) {
 
 // copyRobots adopts another crawl's response for the robots.txt of q's origin. If there is none, it returns nil, and records
 // in p whether there may have been one that was dropped. Otherwise it returns the error for Admit: the URL may be requested at
-// once, or its rules forbid it. The Gate is not locked.
+// once, or its rules forbid it. If the robots.txt redirects to another origin, copyRobots also adopts the file of that origin, whose
+// Crawl-delay the request must keep. The Gate is not locked.
 func (g *Gate) copyRobots(q Request, p *permit) error {
 	if q.Addr.IsLoopback() {
 		return nil
 	}
-	f, ok := g.cfg.Shared.Robots(g.cfg.robotsKey(q.URL))
+	err := g.copyFile(q.URL, &p.dropped)
+	if hop := p.turn.URL; err == nil && hop.Origin() != q.URL.Origin() && g.needsRobots(ledger.Ceil(time.Now()), hop) {
+		return g.copyFile(hop, new(time.Time))
+	}
+	return err
+}
+
+// copyFile adopts another crawl's response for the robots.txt of u's origin. If there is none, it sets dropped to the time up to which
+// responses may have been dropped.
+func (g *Gate) copyFile(u weburl.URL, dropped *time.Time) error {
+	f, ok := g.cfg.Shared.Robots(g.cfg.robotsKey(u))
 	if !ok {
-		p.dropped = f.Fetched
+		*dropped = f.Fetched
 	}
 	if !ok || f.Gate == g.journal.run {
 		return nil
@@ -201,21 +212,21 @@ func (g *Gate) copyRobots(q Request, p *permit) error {
 	switch {
 	case !f.Until.After(now), f.Fetched.After(now.Add(unsteady)): // expired, or received in the future: the wall clock was set back
 		return nil
-	case !g.needsRobots(now, q.URL): // another goroutine of this crawl has adopted the file
+	case !g.needsRobots(now, u): // another goroutine of this crawl has adopted the file
 		return stale
 	}
 	if g.cfg.CopyRobots != nil {
-		if err := g.cfg.CopyRobots(q.URL.RobotsURL(), f); err != nil {
+		if err := g.cfg.CopyRobots(u.RobotsURL(), f); err != nil {
 			return err
 		}
 	}
-	if g.journal.copied(now, q.URL, &f) != nil {
+	if g.journal.copied(now, u, &f) != nil {
 		return nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.rules.copied(now, g.host(q.URL), q.URL, &f)
-	g.touchHost(q.URL, changedFiles)
+	g.rules.copied(now, g.host(u), u, &f)
+	g.touchHost(u, changedFiles)
 	stale.Copied = true
 	return stale
 }

@@ -123,6 +123,29 @@ func robotsRequests(all ...*sharer) (n int) {
 
 const groups = "User-agent: otherbot\nDisallow: /\n\nUser-agent: *\nDisallow: /private\nCrawl-delay: 3\n"
 
+// TestDelayOfRedirectTargetIsCopied checks that a crawl keeps the Crawl-delay of a host that it knows only as the target of redirected
+// robots.txt files, if another crawl has fetched the host's own file.
+func TestDelayOfRedirectTargetIsCopied(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		hosts := NewHosts(HostsLimits{})
+		a, b := newSharer(t, hosts, "news", Config{}), newSharer(t, hosts, "archive", Config{})
+		a.answers("http://h.test/", Reply{Status: 200, Body: []byte(groups)})
+		var times []time.Time
+		for _, origin := range []string{"http://one.test/", "http://two.test/"} {
+			b.answers(origin, redirect("http://h.test/rules.txt"))
+			b.answers(origin, Reply{Status: 404})
+			times = append(times, time.Now())
+		}
+		if gap := times[1].Sub(times[0]); gap < 3*time.Second {
+			t.Errorf("two requests to a host with a Crawl-delay of 3 s within %v", gap)
+		}
+		if n := robotsRequests(a, b); n != 5 {
+			t.Errorf("%d requests for robots.txt, want 5", n)
+		}
+		mustBeInOrder(t, a, b)
+	})
+}
+
 // TestRobotsFileOfAnotherCrawlIsUsed checks that each crawl applies the rules for its own user agent, and that the auditor finds no
 // violation in the ledgers, alone or together.
 func TestRobotsFileOfAnotherCrawlIsUsed(t *testing.T) {

@@ -243,6 +243,7 @@ var sharings = []mutant{
 	{"pauses of domains of a resumed crawl hold for itself alone", "politeness/sharing.go", "Domain: r.Domain}, Owed{Domain: r.Until})", "Domain: r.Domain}, Owed{})", 0, false, nil},
 	{"clocks that crawls share are kept for ever", "politeness/sharing.go", "			delete(s.clocks, k)", "			_ = k", 0, false, nil},
 	{"crawls of loopback ports wait for each other", "politeness/sharing.go", "clockAddr(q.Addr); q.Addr.IsLoopback() {", "clockAddr(q.Addr); false {", 0, false, nil},
+	{"the delay of a host to which robots.txt redirects is not taken from another crawl", "politeness/sharedrobots.go", "return g.copyFile(hop, new(time.Time))", "return nil", 0, false, nil},
 	{"crawls share no total rate", "politeness/admit.go", "	if err == nil && p.rate != nil {", "	if false {", 0, false, nil},
 	{"a request that waits for the total rate holds its host", "politeness/admit.go", "		if err = g.cfg.Shared.Take(p.rate); err != nil {\n			g.cfg.Shared.Done(&p.turn, Owed{})\n		}", "		err = g.cfg.Shared.Take(p.rate)", 0, false, nil},
 	{"a crawl of another interval does not obey the total rate", "politeness/sharing.go", "owed.Domain, owed.Total} {", "owed.Domain, owed.Ended} {", 0, false, nil},
