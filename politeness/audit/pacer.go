@@ -180,8 +180,8 @@ func (p *Pacer) settle(c *clock, r *request) {
 		return
 	}
 	for _, b := range c.flying {
-		if b.end == nil && b.run != r.run && b.alive.IsZero() {
-			b.alive = p.last(b.run)
+		if b.end == nil && b.run != r.run && !b.settled {
+			b.alive, b.settled = p.last(b.run), true
 			c.open--
 			p.over(&c.hostClock, b)
 			if o := p.origin(b.wanted()); o != nil && b.start.Purpose == "robots" {

@@ -78,6 +78,7 @@ type request struct {
 	failures      int           // of a robots.txt: consecutive attempts that failed, this one included
 	copied        bool          // not a request: a robots.txt that another crawl had requested
 	late          bool          // the response came after another process had taken over
+	settled       bool          // another process has requested the host since, and the request has no end
 	unstored      bool          // the response came after the last time that the process stored anything
 }
 
