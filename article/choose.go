@@ -48,9 +48,8 @@ func (p *page) keepOutsideMenus(keep []bool, score []float32) {
 		title := i == p.head || p.boxes[b.box].el.DataAtom == atom.H1
 		menu := b.in&(inNav|inAside|inFooter|inHeader|inForm|inDialog|inHidden) != 0 ||
 			(b.near|b.outer|b.far)&(saysNav|saysFooter|saysSidebar|saysPopup|saysShare|saysComment) != 0
-		if keep[i] = b.chars > 0 && !title && !menu && (!main || b.in&inMain != 0); keep[i] {
-			some = true
-		}
+		keep[i] = b.chars > 0 && !title && !menu && (!main || b.in&inMain != 0)
+		some = some || keep[i]
 	}
 	if !some && best >= 0 {
 		keep[best] = true
