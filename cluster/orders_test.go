@@ -147,7 +147,7 @@ func TestOrdersThatAreRefused(t *testing.T) {
 			t.Errorf("a job that goes on: %v", err)
 		}
 		for err == nil {
-			_, err = cluster.Give(t.Context(), e, cluster.Order{What: "leave-out", To: fmt.Sprintf("%01000d", 0)})
+			_, err = cluster.Give(t.Context(), e, cluster.Order{What: "leave-out", To: fmt.Sprintf("%020000d", 0)})
 		}
 		if !errors.Is(err, cluster.ErrTooMany) {
 			t.Errorf("orders without end: %v", err)
