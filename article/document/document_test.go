@@ -115,6 +115,20 @@ func TestTextOfEPUB(t *testing.T) {
 	}
 }
 
+// The error for a book whose chapters are all missing does not say that the book lists none.
+func TestBookWithoutReadableChapters(t *testing.T) {
+	for spine, want := range map[string]string{"": "no chapters", `<itemref idref="a"/>`: "only chapters that the archive does not contain"} {
+		_, err := document.Read(t.Context(), zipped(
+			t, "mimetype", document.EPUB,
+			"META-INF/container.xml", `<container><rootfiles><rootfile full-path="book.opf"/></rootfiles></container>`,
+			"book.opf", `<package><manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/></manifest><spine>`+spine+`</spine></package>`,
+		), document.EPUB)
+		if !errors.Is(err, document.ErrNotRead) || !strings.Contains(err.Error(), want) {
+			t.Errorf("spine %q: %v, want %q", spine, err, want)
+		}
+	}
+}
+
 func TestTextOfDOCX(t *testing.T) {
 	body := zipped(
 		t, "[Content_Types].xml", "<Types/>",

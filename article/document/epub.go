@@ -59,7 +59,10 @@ func (d *Document) readEPUB(ctx context.Context, body []byte) error {
 			break
 		}
 	}
-	if len(d.Pages) == 0 {
+	switch {
+	case len(d.Pages) == 0 && d.Cut != "":
+		return fmt.Errorf("%w: it has only %s", ErrNotRead, d.Cut)
+	case len(d.Pages) == 0:
 		return fmt.Errorf("%w: it has no chapters", ErrNotRead)
 	}
 	return nil
