@@ -3,7 +3,6 @@ package server
 import (
 	"archive/zip"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -22,7 +21,7 @@ func (s *Server) export(w *recorder, r *call) error {
 	to := r.URL.Query().Get("to")
 	at := slices.IndexFunc(s.config.Kinds, func(k export.Kind) bool { return k.Name == to })
 	if at < 0 {
-		return &problemError{Status: http.StatusBadRequest, Title: "a parameter of the query is not taken", Detail: fmt.Sprintf("to: want one of %s", strings.Join(kindNames(s.config.Kinds), ", "))}
+		return badQuery("to: want one of %s", strings.Join(kindNames(s.config.Kinds), ", "))
 	}
 	kind := s.config.Kinds[at]
 	info, err := s.named(w, r)

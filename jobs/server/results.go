@@ -43,7 +43,7 @@ func (s *Server) results(w *recorder, r *call) error {
 	follow := false
 	if text := r.URL.Query().Get("follow"); text != "" {
 		if follow, err = strconv.ParseBool(text); err != nil {
-			return &problemError{Status: http.StatusBadRequest, Title: "a parameter of the query is not taken", Detail: "follow: want true or false"}
+			return badQuery("follow: want true or false")
 		}
 	}
 	info, err := s.named(w, r)

@@ -273,9 +273,14 @@ func number(r *call, name string, def, least, most int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < least || n > most {
-		return 0, &problemError{Status: http.StatusBadRequest, Title: "a parameter of the query is not taken", Detail: fmt.Sprintf("%s: want a number from %d to %d", name, least, most)}
+		return 0, badQuery("%s: want a number from %d to %d", name, least, most)
 	}
 	return n, nil
+}
+
+// badQuery returns the error for a wrong parameter of the query.
+func badQuery(format string, args ...any) error {
+	return &problemError{Status: http.StatusBadRequest, Title: "a parameter of the query is not taken", Detail: fmt.Sprintf(format, args...)}
 }
 
 func (s *Server) list(w *recorder, r *call) error {
@@ -285,6 +290,9 @@ func (s *Server) list(w *recorder, r *call) error {
 	}
 	query := r.URL.Query()
 	state, owner, after := jobs.State(query.Get("state")), query.Get("owner"), query.Get("after")
+	if state != "" && !slices.Contains(jobs.States(), state) {
+		return badQuery("state: want one of %s", strings.Trim(fmt.Sprint(jobs.States()), "[]"))
+	}
 	all := s.manager.All()
 	if after != "" {
 		if at := slices.IndexFunc(all, func(i jobs.Info) bool { return i.ID == after }); at >= 0 {

@@ -254,6 +254,7 @@ func TestListComesInParts(t *testing.T) {
 		t.Errorf("%q, want %q", got, ids)
 	}
 	s.refused(http.StatusBadRequest, "GET", "/v1/jobs?limit=0", "", "limit")
+	s.refused(http.StatusBadRequest, "GET", "/v1/jobs?state=ended", "", "queued running paused done stopped failed")
 }
 
 func TestOrdersAreObeyed(t *testing.T) {
