@@ -51,6 +51,6 @@ func (d jobFiles) heldBy() error {
 	if err != nil || h.PID == 0 {
 		return d.held("another process: wait for its end")
 	}
-	return d.held("process %d on %s since %s: wait for its end, or stop it with: kill -INT %d",
+	return d.held("process %d on %s since %s: wait for its end, or stop it and all that it works on: kill -INT %d",
 		h.PID, h.Host, h.Since.Format(time.RFC3339), h.PID)
 }

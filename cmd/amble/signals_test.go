@@ -238,7 +238,7 @@ func TestJobIsLocked(t *testing.T) {
 		cmd := exec.Command("amble", strings.Fields(args)...)
 		out, _ := cmd.CombinedOutput()
 		want := fmt.Sprintf("amble: job %s is being worked on by process %d on ", dir, p.Process.Pid)
-		how := fmt.Sprintf("wait for its end, or stop it with: kill -INT %d\n", p.Process.Pid)
+		how := fmt.Sprintf("wait for its end, or stop it and all that it works on: kill -INT %d\n", p.Process.Pid)
 		if cmd.ProcessState.ExitCode() != cli.ExitUsage || !strings.Contains(string(out), want) || !strings.Contains(string(out), how) {
 			t.Errorf("amble %s: exit code %d\n%s", args, cmd.ProcessState.ExitCode(), out)
 		}
