@@ -232,7 +232,7 @@ func (p *page) context(f []float32, i int, first, means []float32) []float32 {
 	return f
 }
 
-// means returns the mean confidence in the blocks of each box.
+// means returns the mean of first over the characters of each box.
 func (p *page) means(first []float32) []float32 {
 	sum := make([]float32, len(p.boxes))
 	for i := range p.blocks {

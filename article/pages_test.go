@@ -33,7 +33,7 @@ func TestMarkdownOfPages(t *testing.T) {
 	}
 }
 
-// ownPages returns the pages in testdata/pages for learning, with the words of their references: the benchmarks have little documentation.
+// ownPages returns the pages in testdata/pages as samples to learn from, because the benchmarks have little documentation.
 func ownPages(t testing.TB) (all []*sample) {
 	files, err := filepath.Glob("testdata/pages/*.txtar")
 	if err != nil {

@@ -58,7 +58,7 @@ func share(shards int, rooms []int) int {
 	return shards // the nodes together cannot own all shards
 }
 
-// peer is another node and the time since when its sign of life has not changed.
+// peer is a node, this one included, and the time at which its sign of life last changed.
 type peer struct {
 	sign
 	since time.Time

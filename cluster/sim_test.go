@@ -123,7 +123,7 @@ func newSim(t *testing.T, w *crawltest.Web, seed uint64) *sim {
 	return s
 }
 
-// makeShared may make the hosts share domains, which then share a pause, or give the job a total rate.
+// makeShared may make the hosts of a domain share a pause, or give the job a total rate.
 func (s *sim) makeShared() {
 	switch s.rng.IntN(5) {
 	case 0:

@@ -275,7 +275,7 @@ type verdicts struct {
 type recentLink struct {
 	key  weburl.Key
 	kind extract.Kind
-	at   uint16 // index in the list all, starting at 1; 0: empty
+	at   uint16 // index in verdicts.all, starting at 1; 0: empty
 }
 
 // maxVerdicts limits the number of different verdicts that are remembered. Scopes have few rules. A scope with more rules, such as one

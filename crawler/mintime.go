@@ -109,7 +109,7 @@ func (b *bound) changes() map[string]need {
 	return all
 }
 
-// recall restores a need that changes returned.
+// recall restores a need returned by b.changes.
 func (b *bound) recall(who string, n need) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

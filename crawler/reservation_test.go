@@ -39,7 +39,7 @@ type booking struct {
 	sink.Sink
 	visits, last int
 	pages        map[string]int  // pages by host
-	same         map[string]int  // by host: visits with an already known body within the limit
+	same         map[string]int  // by host: visits with a known body and a URL not in tooMany
 	met          int             // visits with an already known body
 	tooMany      map[string]bool // by URL, for the handler's last call
 }

@@ -234,7 +234,7 @@ func (p *process) plan(how ending, cancel context.CancelCauseFunc) func() {
 	}
 }
 
-// arm schedules a kill soon after a rare event, no earlier than from.
+// arm schedules a kill soon after a rare event later than from.
 func (p *process) arm(from time.Duration, after func(time.Duration, func())) {
 	m := []moment{whenEnds, whenHops, whenLate, whenRest}[p.rng.IntN(4)]
 	if m == whenHops {
@@ -261,7 +261,7 @@ func (p *process) killSoon(m moment, host string) {
 		if m == whenRest {
 			d = time.Duration(1+p.rng.IntN(300)) * time.Millisecond
 		}
-		if m == whenHops { // the request may end earlier
+		if m == whenHops { // perhaps after the request has ended
 			d = time.Duration(1+p.rng.IntN(3000)) * time.Millisecond
 		}
 		p.after.Reset(d)

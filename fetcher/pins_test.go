@@ -82,7 +82,7 @@ func TestFailedLookupPinsNothing(t *testing.T) {
 	})
 }
 
-// A literal address that the operator named is exempt.
+// A literal address that AllowHosts names may be private.
 func TestNamedLiteralIsExempt(t *testing.T) {
 	r := newRig(t, Config{AllowAddresses: []netip.Prefix{}, AllowHosts: func(h string) bool { return h == "10.0.0.1" || h == "fd00::1" }})
 	for url, want := range map[string]string{

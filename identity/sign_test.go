@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestSignedRequest compares the complete header fields as sent.
+// TestSignedRequest checks the form of a signature's header fields.
 func TestSignedRequest(t *testing.T) {
 	k := mustKey(t)
 	sig, err := mustSigner(t, k).Sign(get("site.test", "/a?b"), Challenge{}, start)

@@ -166,7 +166,7 @@ func (w *SegmentWriter) values() (map[string][]byte, error) {
 	return values, nil
 }
 
-// Obeyed records that the crawl applies an order to its job, and all orders before it. It may be called concurrently.
+// Obeyed records that the crawl applies all orders to its job up to this number. It may be called concurrently.
 func (w *SegmentWriter) Obeyed(order int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

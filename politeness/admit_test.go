@@ -123,7 +123,7 @@ func TestRobotsIsRequestedByOneAtATime(t *testing.T) {
 			b.must("https://a.test/2")
 		}
 	})
-	inBubble(t, func(t *testing.T) { // also while a redirect of robots.txt is followed on another host
+	inBubble(t, func(t *testing.T) { // one request at a time includes redirects to another host
 		b := newClient(t, Config{})
 		b.send(b.must("https://a.test/1"), 0, redirect("https://b.test/r"))
 		time.Sleep(time.Second)

@@ -100,7 +100,7 @@ func TestFailuresOfOnePageAreNotThoseOfItsHost(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if i == 2 { // while a request is in flight
+					if i == 2 { // while a Permit is held
 						between = b.gate.Snapshot()
 					}
 					if c.sent {

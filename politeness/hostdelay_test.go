@@ -21,7 +21,7 @@ func TestHostDelays(t *testing.T) {
 			entry     string
 		}{
 			{"https://www.a.test/", "198.51.100.1", 3 * time.Second, ledger.ClauseHostDelay, "www.a.test:443"},
-			{"http://www.a.test/", "198.51.100.2", DefaultDelay, ledger.ClauseDelay, "www.a.test"}, // the exact host matches
+			{"http://www.a.test/", "198.51.100.2", DefaultDelay, ledger.ClauseDelay, "www.a.test"}, // the exact host has precedence over *.a.test
 			{"http://x.a.test/", "192.0.2.9", 20 * time.Second, ledger.ClauseHostDelay, "*.a.test"},
 			{"http://a.test/", "198.51.100.3", 20 * time.Second, ledger.ClauseHostDelay, "*.a.test"},
 			{"http://c.test/", "192.0.2.7", 9 * time.Second, ledger.ClauseHostDelay, "192.0.2.0/24"},

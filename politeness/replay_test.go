@@ -54,7 +54,7 @@ func (l *life) page(u weburl.URL, addr netip.Addr) (Permit, error) {
 	return l.gate.Admit(q)
 }
 
-// step begins a request or learns an address, ends some requests, and lets time pass.
+// step begins a request or fails a look-up, ends some requests, and lets time pass.
 func (l *life) step() {
 	raw, addr := randomRequest(l.rng)
 	if u := l.url(raw); l.rng.IntN(12) == 0 {

@@ -32,7 +32,7 @@ type Sharing interface {
 	// was dropped for lack of space: the crawl then requests the file. In that case Fetched is the latest Fetched of the dropped
 	// files, zero if none was dropped. Robots is called without locks and may block.
 	Robots(key RobotsKey) (RobotsFile, bool)
-	// KeepRobots replaces the file kept for the key with the response to a crawl. Once it has returned, Robots returns the file
+	// KeepRobots keeps a file for the key, in place of the one kept before. Once it has returned, Robots returns the file
 	// to any other crawl that has a turn at the host. KeepRobots is called before Done, and like Done it must not block.
 	KeepRobots(key RobotsKey, f RobotsFile)
 }

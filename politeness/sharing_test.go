@@ -171,7 +171,7 @@ func (m *meddler) Take(t *Turn) error {
 	return m.Hosts.Take(t)
 }
 
-// If a Gate gets a turn that it needs no longer, it gives the turn back.
+// A Gate that gets a turn it no longer needs gives it back.
 func TestTurnWithoutPermitIsGivenBack(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hosts := NewHosts(HostsLimits{})

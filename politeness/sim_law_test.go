@@ -249,8 +249,8 @@ func (l *law) over(u *use, at, began time.Time, r politeness.Reply, a *answer, r
 	l.rest(u, at)
 }
 
-// late handles the end of a connection that was held for longer than its Permit lasted. It causes a pause, and possibly
-// more, depending on the requests before it.
+// late handles the end of a connection that was held for longer than its Permit lasted: the pause, and for a
+// robots.txt the doubt about the number of failed attempts.
 func (l *law) late(u *use, at time.Time) {
 	if u.own <= 1 { // with several slots, it is unknown which one it used
 		l.rest(u, at)

@@ -159,7 +159,7 @@ func (w *wordReader) paragraph() {
 	case heading && len(level) == 1 && level[0] >= '1' && level[0] <= '6':
 		tag = "h" + level
 	}
-	if w.out.WriteString("<" + tag + ">" + text); w.level == 0 { // items of lists are ended by the method lists
+	if w.out.WriteString("<" + tag + ">" + text); w.level == 0 { // w.lists ends the items of lists
 		w.out.WriteString("</" + tag + ">\n")
 	}
 }

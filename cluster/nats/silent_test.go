@@ -20,7 +20,7 @@ func TestSilentConnectionIsGivenUp(t *testing.T) {
 	c := Config{URLs: s.urls(), Job: "job", Shards: 2, Replicas: 1}
 	create(t, c)
 	first, cut := silenced(t, strings.TrimPrefix(s.urls(), "nats://"))
-	c.URLs, c.ping = "nats://"+first+","+s.urls(), 500*time.Millisecond // the client keeps a server that is busy for less than three pings
+	c.URLs, c.ping = "nats://"+first+","+s.urls(), 500*time.Millisecond // the client drops a server after three unanswered pings
 	c.Options = []nats.Option{nats.DontRandomize()}
 	e := connect(t, c)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends the test if no record is ever stored

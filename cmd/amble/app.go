@@ -33,7 +33,7 @@ type app struct {
 	all     bool                   // whether --help lists all flags
 	copies  []storedCopy           // local copies of jobs in stores
 
-	notKept  []string // arguments for jobs that are not names of kept jobs
+	notKept  []string // job arguments that name no kept job
 	restored string   // URL of the store whose job is resumed
 	ended    error    // set if the job in the store has nothing left to do
 }

@@ -182,7 +182,7 @@ type head struct {
 	Note        string      `json:"note,omitempty"`
 	Insecure    bool        `json:"insecure,omitempty"`
 	Bytes       int64       `json:"bytes"`
-	SHA256      string      `json:"sha256"` // SHA-256 of the line without this field, and of the body
+	SHA256      string      `json:"sha256"` // SHA-256 of the line with "" here, followed by the body
 }
 
 const version = 1

@@ -165,7 +165,7 @@ func (n *naive) add(now time.Time, r frontier.Request) bool {
 	return false
 }
 
-// spoil loses a part of a Request.
+// spoil damages a Request.
 func (n *naive) spoil(r *frontier.Request) {
 	switch n.bug {
 	case "priority is ignored":

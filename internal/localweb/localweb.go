@@ -22,7 +22,7 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// SetHeaders sets the header fields of every response.
+// SetHeaders sets the header fields that every response has.
 func SetHeaders(h http.Header) {
 	for name, value := range headers {
 		h.Set(name, value)

@@ -3,10 +3,9 @@
 //
 // Most pages that it finds are near-duplicates, and it finds near-duplicates if few words differ. Among pages of 800 words, 90 in 100 are
 // within a distance of 3 when one word was replaced, 47 when four were, and 4 when sixteen were; among pages of 3,000 words 99, 86 and
-// 44. That is a property of the method: the distance grows with the square root of the share of words that differ. If at most half of
-// each page's words belonged to header and footer, all pages found were versions of the same article. If three quarters did, 95 in 100
-// were. If nine tenths did, so that pages differ in little else, 15 in 100 were, or 30 with a distance of 1. The example of the package
-// has the table, for a generated corpus.
+// 44. That is a property of the method: the distance grows with the square root of the share of words that differ. If header
+// and footer had at most half of each page's words, all pages found were versions of the same article; with three quarters, 95 in 100;
+// with nine tenths, 15 in 100, or 30 within a distance of 1. The example of the package has the table, for a generated corpus.
 package simhash
 
 import (

@@ -219,7 +219,7 @@ func (c *checker) readLinks(ctx context.Context, f func(*sink.Outlink, Page)) er
 	return nil
 }
 
-// link judges one link. All links of a page are read consecutively.
+// link judges a link, and records a finding if something is wrong.
 func (c *checker) link(l *sink.Outlink, at Page) {
 	if l.To == "" {
 		if l.Rule == weburl.ReasonSyntax {

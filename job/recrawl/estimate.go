@@ -13,10 +13,10 @@ const (
 //
 //	α ln λ − βλ − λ Σ quiet + Σ dated (ln λ − λ age) + Σ changed ln(1 − e^(−λ gap))
 //
-// where "quiet" are times without a change, and a change that is only known to have happened within a gap is censored. This is the
-// likelihood of Cho and Garcia-Molina (2003, section 5.3: irregular visits; section 4.2: with the time of the last change) with a
-// conjugate prior, which makes it finite for pages that always or never had changed (their section 4.1.2 corrects the same bias by half
-// a visit). In ln λ it is concave, so that its derivative
+// where quiet is a time without a change, age the time since a dated change, and gap a time with one or more changes (censored). This is
+// the likelihood of Cho and Garcia-Molina (2003, section 5.3: irregular visits; section 4.2: with the time of the last change) with a
+// conjugate prior, which keeps the rate finite for pages that never or always changed (their section 4.1.2 corrects the same bias by
+// half a visit). In ln λ it is concave, so that its derivative
 //
 //	α + #dated + Σ changed λ gap / (e^(λ gap) − 1) − λ (β + Σ quiet + Σ age)
 //

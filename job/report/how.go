@@ -37,7 +37,7 @@ func (s *source) how() []fact {
 	return append(facts, fact{"Cite as", fmt.Sprintf("Crawl by %s with %s, %s", cmp.Or(s.manifest.Settings["agent"], "an unnamed crawler"), last.Software, s.report.Started.UTC().Format("2006-01-02"))})
 }
 
-// sum returns a text with the hash of a file, or about where the hashes of its segments are.
+// sum states the hash of a file, or where the hashes of its segments are.
 func (s *source) sum(name, first string) string {
 	if s.manifest.InSegments(name) {
 		return ", in segments, whose SHA-256 are in manifest.json"

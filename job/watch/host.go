@@ -69,8 +69,8 @@ func (w *Watch) full(u weburl.URL) bool {
 	return l.Pages > 0 && l.Pages.Reached(w.known) || l.PagesPerHost > 0 && l.PagesPerHost.Reached(len(w.hostOf(u).pages))
 }
 
-// mapsEvery returns the time between two visits to each of n sitemaps of a host. They take at most a third of the requests for unknown
-// pages.
+// mapsEvery returns the time between two visits to each of n sitemaps of a host. Together the sitemaps get at most a third as many
+// requests as unknown pages.
 func (h *host) mapsEvery(n int) time.Duration { return max(6*time.Hour, 3*h.step*time.Duration(n)) }
 
 func (h *host) status(used int) HostStatus {

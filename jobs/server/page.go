@@ -74,7 +74,7 @@ type view struct {
 	Request jobs.Request
 }
 
-// Busy reports whether the job does something, or will.
+// Busy reports whether the job is queued or running.
 func (v *view) Busy() bool { return active(v.Job) }
 
 // Settings returns the settings of the job or of the plan, by name.

@@ -41,8 +41,8 @@ type Config struct {
 	Tokens []Token
 	// Contact is the contact for site owners in jobs whose settings have none; "": each client must give one.
 	Contact string
-	// AllowAddresses are ranges of addresses that jobs may request although they are not public. Unlike in other crawls, seeds are no
-	// exception, because clients choose them.
+	// AllowAddresses are ranges of non-public addresses that jobs may request. Unlike in other crawls, the addresses of seeds must be
+	// public or in these ranges, because clients choose them.
 	AllowAddresses []netip.Prefix
 	// Webhooks are the webhooks that clients may use; nil: none.
 	Webhooks []Webhook

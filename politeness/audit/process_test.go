@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestProcesses checks requests of two machines whose clocks differ. A pause that is too short by less than the possible error of the
-// clocks is counted separately; one that is shorter is a violation. A request that a process begins after another one has taken over its
-// shard is a violation, too.
+// TestProcesses checks requests of two machines whose clocks differ. A pause that is too short is a violation, or counted separately
+// if the possible error of the clocks explains it. So is a request that a process begins after another process has taken over its
+// shard.
 func TestProcesses(t *testing.T) {
 	const robots = "http://a.test/robots.txt"
 	ledger := func(second float64, host string) *book {

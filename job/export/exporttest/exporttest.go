@@ -209,7 +209,7 @@ func Large(dir string, n int) error {
 	})
 }
 
-// LargeLinks adds links to a job of [Large]: each links for each of its n visits, most of them to pages of other hosts.
+// LargeLinks adds n*each links to a job of [Large] with n visits, most of them to pages of other hosts.
 func LargeLinks(dir string, n, each int) error {
 	return lines(filepath.Join(dir, job.LinksName), n, func(w *bufio.Writer, i int) {
 		page := func(i int) string {

@@ -18,7 +18,7 @@ const (
 // types are the types of records that sink/warc writes.
 var types = []string{"warcinfo", "request", "response", "revisit", "metadata", "conversion", "resource"}
 
-// only lists the fields that are restricted to certain types of records (ISO 28500 section 5). All other fields may be in any record.
+// only has the fields that only certain types of records may have, with these types (ISO 28500 section 5). All others may be in any.
 var only = map[string][]string{
 	"WARC-Concurrent-To":        {"request", "response", "revisit", "metadata", "resource"},
 	"WARC-Payload-Digest":       {"request", "response", "revisit"},

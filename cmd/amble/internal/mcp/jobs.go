@@ -20,7 +20,7 @@ const keepBody = "keep-body"
 // maxKept limits a stored body to the size that RFC 9309 section 2.5 permits as a limit of robots.txt.
 const maxKept = 500 << 10
 
-// Programs returns the programs that the jobs of the tools need.
+// Programs returns the programs for jobs that tools start.
 func Programs() map[string]jobs.Program {
 	return map[string]jobs.Program{keepBody: func(_ json.RawMessage, c *job.Config) error {
 		c.Crawl.Handler = crawler.HandlerFunc(func(_ context.Context, v *crawler.Visit) error {

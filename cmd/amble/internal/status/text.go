@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// Text returns the status as readable text. It lists no more hosts than the number most; 0: all.
+// Text returns the status as readable text. The argument most limits the hosts listed; 0: all.
 func (s *Status) Text(most int) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { b.WriteString(cli.Printable(fmt.Sprintf(format, args...)) + "\n") }
