@@ -12,6 +12,7 @@ type failing struct {
 	halves      int
 	last        *Request
 	first, late *Request // the first and the last request that was answered with 429
+	lateHalves  int      // halves at the time of late; a 5xx after it does not lengthen the silence
 	walls       int
 	wall        *Request // the last request that was answered with a challenge
 }
@@ -41,7 +42,7 @@ func (a *auditor) failures(r *Request) {
 		case a.e.MaxFailures > 0 && f.halves/2 >= a.e.MaxFailures:
 			v.Detail = "failed too often consecutively, and should have been given up"
 			a.report(v)
-		case a.e.MaxSilence > 0 && f.halves/2 >= minSilent && long >= a.e.MaxSilence+a.e.Late:
+		case a.e.MaxSilence > 0 && f.lateHalves/2 >= minSilent && long >= a.e.MaxSilence+a.e.Late:
 			v.Detail = "has not answered well for " + long.String() + ", and should have been given up"
 			a.report(v)
 		}
@@ -74,6 +75,7 @@ func (a *auditor) failures(r *Request) {
 		}
 		f.last, f.late = r, r
 		f.halves += 2
+		f.lateHalves = f.halves
 	case !before:
 		f.last = r
 		f.halves++

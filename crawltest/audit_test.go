@@ -380,6 +380,16 @@ func retryCases(second Expect) []auditCase {
 		},
 			func(b *browser) { before(b); b.get(aRoot); time.Sleep(time.Minute - 1); b.get(aPage) },
 			func(b *browser) { before(b); b.get(aRoot); time.Sleep(time.Minute); b.get(aPage) }, "RateLimit"},
+		{"a silence that pages with 503 do not lengthen", "gone", Expect{AllowRepeats: true, MaxSilence: 3 * time.Second}, func(w *Web) {
+			w.Site("a.example").Page("/", "").Status(429)
+			w.Site("a.example").Page("/1", "").Status(503)
+			w.Site("a.example").Page("/2", "").Status(503)
+		},
+			func(b *browser) { before(b); b.slowly(aRoot, aRoot, aRoot, aRoot, aRoot, aPage) },
+			func(b *browser) {
+				before(b)
+				b.slowly(aRoot, aRoot, aRoot, aRoot, aPage, "http://a.example/2", aRoot)
+			}, "not answered well"},
 		{"a bot wall", "gone", Expect{AllowRepeats: true}, func(w *Web) { w.Site("a.example").Fault(Challenge(200).From(time.Hour)) },
 			func(b *browser) { before(b); b.slowly(aRoot, aRoot, aRoot, aRoot, aRobots, aRoot, aPage) },
 			func(b *browser) { before(b); b.slowly(aRoot, aRoot, aRoot, aRobots, aRoot, aRoot) }, "5 challenges"},
