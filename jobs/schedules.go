@@ -80,14 +80,9 @@ func (m *Manager) Schedule(s Schedule) error {
 	if m.closed {
 		return ErrClosed
 	}
-	before := maps.Clone(m.timed)
-	m.timed[s.Name] = t
-	if err := m.saveSchedules(); err != nil {
-		m.timed = before
-		return err
-	}
-	m.setAlarm()
-	return nil
+	all := maps.Clone(m.timed)
+	all[s.Name] = t
+	return m.setSchedules(all)
 }
 
 // Unschedule removes a schedule. Jobs that it started are not affected. An unknown name is not an error.
@@ -97,9 +92,21 @@ func (m *Manager) Unschedule(name string) error {
 	if m.closed {
 		return ErrClosed
 	}
-	delete(m.timed, name)
+	all := maps.Clone(m.timed)
+	delete(all, name)
+	return m.setSchedules(all)
+}
+
+// setSchedules stores and uses new schedules. After an error the old ones remain.
+func (m *Manager) setSchedules(all map[string]*timed) error {
+	before := m.timed
+	m.timed = all
+	if err := m.saveSchedules(); err != nil {
+		m.timed = before
+		return err
+	}
 	m.setAlarm()
-	return m.saveSchedules()
+	return nil
 }
 
 // Schedules returns all schedules, by name.

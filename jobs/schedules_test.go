@@ -145,6 +145,22 @@ func TestSchedulesThatCannotBeReadAgainAreRefused(t *testing.T) {
 	}
 }
 
+// A schedule whose removal cannot be stored would come back at the next start, so it stays.
+func TestScheduleStaysIfItsRemovalCannotBeStored(t *testing.T) {
+	dir := t.TempDir()
+	m := open(t, dir, Config{Programs: map[string]Program{"ends": ends}})
+	if err := m.Schedule(nightly("x", "@daily", "")); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, schedulesName)
+	if err := errors.Join(os.Remove(path), os.MkdirAll(filepath.Join(path, "full"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Unschedule("x"); err == nil || len(m.Schedules()) != 1 {
+		t.Errorf("%v, %d schedules", err, len(m.Schedules()))
+	}
+}
+
 // If the machine sleeps, or its clock is set, a schedule follows the clock within a minute.
 func TestSchedulesFollowTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
