@@ -21,8 +21,8 @@ func (p *page) chooseBy(score []float32) []bool {
 		if score[i] <= 0 || b.chars > 100 && b.share(had) > 0.8 {
 			continue
 		}
-		above := p.heads > 0 && b.heads == 0 && !b.prosaic()                                       // a few words before the first H1
-		if !some && (i == p.head || p.boxes[b.box].el.DataAtom == atom.H1 || b.dated() || above) { // the text begins after titles and dates
+		above := p.heads > 0 && b.heads == 0 && !b.prosaic() // a few words before the first H1
+		if !some && (p.isTitle(i) || b.dated() || above) {   // the text begins after titles and dates
 			continue
 		}
 		keep[i], some = true, true
@@ -45,15 +45,19 @@ func (p *page) keepOutsideMenus(keep []bool, score []float32) {
 		if b.chars > 0 && (best < 0 || score[i] > score[best]) {
 			best = i
 		}
-		title := i == p.head || p.boxes[b.box].el.DataAtom == atom.H1
 		menu := b.in&(inNav|inAside|inFooter|inHeader|inForm|inDialog|inHidden) != 0 ||
 			(b.near|b.outer|b.far)&(saysNav|saysFooter|saysSidebar|saysPopup|saysShare|saysComment) != 0
-		keep[i] = b.chars > 0 && !title && !menu && (!main || b.in&inMain != 0)
+		keep[i] = b.chars > 0 && !p.isTitle(i) && !menu && (!main || b.in&inMain != 0)
 		some = some || keep[i]
 	}
 	if !some && best >= 0 {
 		keep[best] = true
 	}
+}
+
+// isTitle reports whether block i is the page's title or another heading of the first level.
+func (p *page) isTitle(i int) bool {
+	return i == p.head || p.boxes[p.blocks[i].box].el.DataAtom == atom.H1
 }
 
 // dated reports whether a block consists only of a TIME element.

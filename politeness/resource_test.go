@@ -10,7 +10,7 @@ import (
 	"github.com/amble-crawler/amble/politeness/ledger"
 )
 
-// A resource is requested only after robots.txt of its own host, and after that host's pause. The ledger names the page that needs it.
+// A resource is requested only after its host's robots.txt, and after that host's pause. The ledger names the page that uses the resource.
 func TestResource(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var out bytes.Buffer

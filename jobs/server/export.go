@@ -80,7 +80,7 @@ func (s *Server) write(r *call, info jobs.Info, kind export.Kind) (path string, 
 	_, err = export.Write(r.Context(), from, kind, path, nil)
 	var of *job.Error
 	if errors.As(err, &of) && of.Kind == job.Refused { // clients know the job by its ID, and nothing about directories
-		err = &problemError{Status: http.StatusConflict, Title: "the job cannot be had in this form", Detail: strings.ReplaceAll(of.Error(), info.Dir, info.ID)}
+		err = &problemError{Status: http.StatusConflict, Title: "the job cannot be exported in this form", Detail: strings.ReplaceAll(of.Error(), info.Dir, info.ID)}
 	}
 	return path, err
 }

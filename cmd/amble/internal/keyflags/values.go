@@ -13,8 +13,8 @@ import (
 // below is the value of a list flag that does not come from the command line.
 type below []string
 
-// Text is a kong.MapperFunc for strings. It keeps each byte: that of kong replaces those which are not UTF-8, so that the name of a file
-// becomes another.
+// Text is a kong.MapperFunc for strings. It keeps every byte. Kong's own mapper replaces bytes that are not UTF-8, which changes the names
+// of files.
 func Text(ctx *kong.DecodeContext, target reflect.Value) error {
 	t, err := ctx.Scan.PopValue("string")
 	if err == nil {
