@@ -97,6 +97,9 @@ func (r *Recording) open(paths []string) error {
 		}
 		return warc.OpenFile(name)
 	}, normal, names...)
+	if damaged := (*Error)(nil); errors.As(err, &damaged) {
+		return damaged
+	}
 	if err != nil {
 		return &Error{Kind: Refused, Err: err}
 	}
@@ -133,7 +136,11 @@ func (r *Recording) addJob(path string) (in *Reader, archives []string, err erro
 			r.fail(v.URL, v.Reason)
 		}
 	}
-	return in, archives, r.addCopies(in)
+	if err = r.addCopies(in); err != nil {
+		return nil, nil, err
+	}
+	in, err = in.Committed() // an archive that has lost its end is an error
+	return in, archives, err
 }
 
 // addCopies reads the robots.txt files that another crawl requested for this one. The job's archives do not contain them.
@@ -259,7 +266,11 @@ func (r *Reader) OpenArchive() (*warc.Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	return warc.OpenArchiveBy(r.openArchived, nil, paths...)
+	archive, err := warc.OpenArchiveBy(r.openArchived, nil, paths...)
+	if damaged := (*Error)(nil); errors.As(err, &damaged) {
+		return nil, damaged
+	}
+	return archive, err
 }
 
 // archivePaths returns the paths of the archive files, oldest first. Some may exist only in the store.
@@ -271,12 +282,19 @@ func (r *Reader) archivePaths() ([]string, error) {
 	return names, err
 }
 
-// openArchived opens a file in the directory of archives, or in the store if only that has it, and returns its size.
+// openArchived opens a file in the directory of archives, or in the store if only that has it, and returns its size, or its size at the
+// commit up to which r reads.
 func (r *Reader) openArchived(file string) (warc.File, int64, error) {
 	name := path.Join(archiveName, filepath.Base(file))
 	size, err := r.files.size(name)
 	if err != nil {
 		return nil, 0, err
+	}
+	if limit, limited := r.limits[name]; limited {
+		if size < limit {
+			return nil, 0, r.files.told(name, short(size, limit))
+		}
+		size = limit
 	}
 	f, err := r.files.open(name)
 	return f, size, err

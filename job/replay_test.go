@@ -332,8 +332,13 @@ func namesDamage(t *testing.T, dir, seed string) {
 		t.Errorf("one byte changed at %d of %s: %v", middle, damaged, err)
 	}
 	write(b[:len(b)-1])
-	if _, err := Replay(dir); !errors.As(err, &damage) || !strings.Contains(err.Error(), "ends within") {
+	var told *Error
+	if _, err := Replay(dir); !errors.As(err, &told) || told.Kind != Storage || !strings.Contains(err.Error(), "is damaged: it ends at byte") {
 		t.Errorf("cut: %v", err)
+	}
+	write(nil)
+	if _, err := Replay(dir); !errors.As(err, &told) || told.Kind != Storage || !strings.Contains(err.Error(), "it ends at byte 0") {
+		t.Errorf("emptied: %v", err)
 	}
 	if _, err := Replay(filepath.Join(dir, "robots")); !errors.Is(err, ErrNoJob) {
 		t.Errorf("no archive: %v", err)
