@@ -76,10 +76,10 @@ func spaceOf(dir string, c *Config, used bool) (s Space, err error) {
 	return s, err
 }
 
-// SizeOf returns the bytes of all files below a directory. Files of the copy of the queue count even if the queue has them no longer.
-// It returns the first error; unreadable files count as 0.
+// SizeOf returns the bytes of all files below a directory, or below the one that a symbolic link names. Files of the copy of the queue
+// count even if the queue has them no longer. It returns the first error; unreadable files count as 0.
 func SizeOf(dir string) (bytes int64, err error) {
-	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, unread error) error {
+	_ = filepath.WalkDir(dir+string(filepath.Separator), func(path string, e fs.DirEntry, unread error) error {
 		if unread == nil && e.Type().IsRegular() {
 			if info, err := e.Info(); err == nil && (links(info) == 1 || filepath.Base(filepath.Dir(path)) != queueCopy) {
 				bytes += info.Size()

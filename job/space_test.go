@@ -1,6 +1,8 @@
 package job
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -51,6 +53,22 @@ func TestTakenIsTheTimeOfProcesses(t *testing.T) {
 	m := &Manifest{Runs: []Run{{Started: at(0), Ended: at(5)}, {Started: at(10)}, {Started: at(100)}}}
 	if running, ended := m.taken(at(101), true), m.taken(at(101), false); running != 6*time.Minute || ended != 5*time.Minute {
 		t.Errorf("%v, and %v after the end", running, ended)
+	}
+}
+
+func TestSizeOfADirectoryThatALinkNames(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Skip(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), make([]byte, 100), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{dir, link, link + string(filepath.Separator)} {
+		if n, err := SizeOf(name); n != 100 || err != nil {
+			t.Errorf("%s: %d bytes, %v", name, n, err)
+		}
 	}
 }
 
