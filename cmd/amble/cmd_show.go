@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/amble-crawler/amble/cmd/amble/internal/kept"
@@ -109,12 +112,17 @@ func (c *showCmd) Run(a *app) error {
 	if check != nil {
 		summary += check.text(s.Dir)
 	}
-	if _, err = fmt.Fprint(a.out, a.view(view.Flags{Messages: view.Messages{Color: c.Color}}).Emphasized(standing), summary); err != nil || !ended && !c.Page {
+	v := a.view(view.Flags{Messages: view.Messages{Color: c.Color}})
+	if _, err = fmt.Fprint(a.out, v.Emphasized(standing), summary); err != nil || !ended && !c.Page {
 		return err
 	}
 	page, err := write()
-	if err == nil {
+	switch {
+	case err == nil:
 		_, err = fmt.Fprintf(a.out, "page: %s\n", cli.Printable(page))
+	case !c.Page && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)): // the job of another user, or a copy on a read-only disk
+		v.Tell("the page stays as it was: %v", err)
+		err = nil
 	}
 	return err
 }

@@ -93,8 +93,10 @@ func TestReadOnlyDirectory(t *testing.T) {
 			t.Errorf("amble %q: exit code %d, stderr %s", args, code, stderr)
 		}
 	}
-	if code, stderr := amble(t, "verify", dir); code != cli.ExitDone {
-		t.Errorf("a read-only job cannot be verified: exit code %d, stderr %s", code, stderr)
+	for _, command := range []string{"verify", "show"} {
+		if code, stderr := amble(t, command, dir); code != cli.ExitDone || strings.Contains(stderr, "read-only file system") != (command == "show") {
+			t.Errorf("amble %s of a read-only job: exit code %d, stderr %s", command, code, stderr)
+		}
 	}
 	remount(0, roomy)
 	if after, err := os.ReadFile(filepath.Join(dir, "manifest.json")); err != nil || string(after) != string(before) {
