@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/amble-crawler/amble/internal/cli"
 )
 
 // All commands that make requests send the same header fields, cookies and languages as a crawl, to the same sites and with every request,
@@ -70,5 +72,21 @@ func TestCommandsSendHeaderFieldsAndCookies(t *testing.T) {
 		if code := a.run([]string{c.command, "-H", "X-Token: env:NO_SUCH_TOKEN", site + "/"}); code != 2 || !strings.Contains(errs.String(), `--header "X-Token": the environment has no NO_SUCH_TOKEN`) {
 			t.Errorf("%s: exit %d, %s", c.command, code, errs)
 		}
+	}
+}
+
+// A directory that the user may not enter may hold a job.
+func TestExplainOfADirectoryThatCannotBeEntered(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root may enter every directory")
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, _, errs := testApp(nil)
+	if code := a.run([]string{"explain", dir, "http://127.0.0.1/"}); code != cli.ExitUsage || !strings.Contains(errs.String(), "permission denied") {
+		t.Errorf("exit code %d, %s", code, errs)
 	}
 }

@@ -3,7 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -238,5 +242,8 @@ func (c *explainCmd) forOwner(a *app) error {
 }
 
 func notJob(a *app, dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, "manifest.json")); errors.Is(err, fs.ErrPermission) {
+		return cli.Usage("%w", err)
+	}
 	return cli.Usage("%s is not a job directory that \"amble crawl -o\" made%s", dir, a.meant())
 }
