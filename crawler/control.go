@@ -12,6 +12,7 @@ import (
 
 	"github.com/amble-crawler/amble/frontier"
 	"github.com/amble-crawler/amble/weburl"
+	"github.com/amble-crawler/amble/weburl/hostmatch"
 )
 
 // control holds the changes that an operator makes while a Crawler runs. They can only make a crawl do less.
@@ -52,16 +53,15 @@ func (c *Crawler) Paused() bool {
 
 // LeaveOut makes every Run leave out hosts from now on, as if their names were on the list of politeness.Config.OptOut: nothing more
 // is requested from a name or names below it, on any port, and their URLs end as [Refused]. Requests in flight are completed. A host
-// is a name or host:port; if one is neither, the error names it, and none is left out. It cannot be undone: refused URLs are final.
+// is a name or host:port, with or without "*." before it; if one is neither, the error names it, and none is left out. It cannot be undone: refused URLs are final.
 // It may be called at any time, concurrently.
 func (c *Crawler) LeaveOut(hosts ...string) error {
 	names := map[string]bool{}
 	for _, host := range hosts {
-		u, err := parseHost(host)
-		if err != nil {
+		if _, err := parseHost(host); err != nil {
 			return err
 		}
-		names[u.Hostname()] = true
+		names[hostmatch.Below(host)] = true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +125,7 @@ func (c *Crawler) Slower(host string, delay time.Duration) error {
 // parseHost returns the URL of a host's home page.
 func parseHost(host string) (weburl.URL, error) {
 	u, err := weburl.Parse("https://" + host + "/")
-	if err != nil || strings.ContainsAny(host, "/?#@") {
+	if err != nil || hostmatch.Below(host) == "" {
 		return weburl.URL{}, fmt.Errorf("crawler: %q is not a host: want a name or host:port", host)
 	}
 	return u, nil

@@ -103,17 +103,23 @@ func TestPauseDoesNotStopTheClock(t *testing.T) {
 
 // TestLeaveOut excludes a host while its pages and those of other hosts are being fetched.
 func TestLeaveOut(t *testing.T) {
+	for _, name := range []string{"b.example:80", "*.B.example", ".b.example", "b.example."} {
+		t.Run(name, func(t *testing.T) { testLeaveOut(t, name) })
+	}
+}
+
+func testLeaveOut(t *testing.T, name string) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		a, b := manyPages(w, "http://a.example", 30), manyPages(w, "http://www.b.example", 30)
 		v := &visits{}
 		cr := newCrawler(t, w, crawler.Config{Handler: v})
-		for _, host := range []string{"", "http://b.example/", "b.example/x", "user@b.example"} {
+		for _, host := range []string{"", ".", "http://b.example/", "b.example/x", "user@b.example", "b.example,c.example"} {
 			if err := cr.LeaveOut(host); err == nil || !strings.Contains(err.Error(), "is not a host") {
 				t.Errorf("%q: %v", host, err)
 			}
 		}
 		defer time.AfterFunc(10*time.Second, func() {
-			if err := cr.LeaveOut("b.example:80"); err != nil {
+			if err := cr.LeaveOut(name); err != nil {
 				t.Error(err)
 			}
 		}).Stop()

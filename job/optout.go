@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/amble-crawler/amble/internal/safefile"
+	"github.com/amble-crawler/amble/weburl/hostmatch"
 )
 
 // optOutEvery is the interval at which a running crawl checks the opt-out list for changes.
@@ -38,8 +39,8 @@ type optOutList struct {
 
 func (l *optOutList) now(hostname string) bool { return l.has(hostname, time.Now()) }
 
-// has reports whether a host name, or a domain that contains it, is in any version of the list. If the file has become unreadable
-// or has an invalid line, the list stays unchanged.
+// has reports whether a host name, or a domain that contains it, is in any version of the list. If the file has become unreadable,
+// the list stays unchanged; of a version with invalid lines the others count.
 func (l *optOutList) has(hostname string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,21 +74,21 @@ func (l *optOutList) read(now time.Time) error {
 	return l.add(b, now)
 }
 
-// add adds a version of the list.
+// add adds the valid lines of a version of the list. The version counts as known only if all are valid.
 func (l *optOutList) add(text []byte, now time.Time) error {
 	k := newKept(keyOptOut, l.path, text, now)
 	if l.known[k.SHA256] {
 		return nil
 	}
 	names, err := ParseOptOut(text, l.path)
-	if err != nil {
-		return &KeyError{Key: keyOptOut, Err: err}
-	}
 	if l.names == nil {
 		l.names = map[string]bool{}
 	}
 	for _, name := range names {
 		l.names[name] = true
+	}
+	if err != nil {
+		return &KeyError{Key: keyOptOut, Err: err}
 	}
 	l.known[k.SHA256] = true
 	if l.keeps {
@@ -105,15 +106,15 @@ func (l *optOutList) take() []keptText {
 	return fresh
 }
 
-// ParseOptOut parses the text of an opt-out list and returns its host names: one per line; # begins a comment. The path is used
-// in messages.
+// ParseOptOut parses the text of an opt-out list and returns the host names of its valid lines: one per line, with or without "*." before
+// it; # begins a comment. The error names the first invalid line. The path is used in messages.
 func ParseOptOut(text []byte, path string) (names []string, err error) {
 	for _, line := range linesOf(text) {
-		name, err := hostName(line)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %q: want a host name", path, line)
+		if name := hostmatch.Below(line); name != "" {
+			names = append(names, name)
+		} else if err == nil {
+			err = fmt.Errorf("%s: %q: want a host name", path, line)
 		}
-		names = append(names, name)
 	}
-	return names, nil
+	return names, err
 }

@@ -3,6 +3,7 @@ package job
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -33,8 +34,20 @@ func TestOptOutListIsReadAgain(t *testing.T) {
 	if !l.has("b.org", now.Add(optOutEvery)) || !l.has("a.org", now.Add(optOutEvery)) {
 		t.Error("the list as it is, and as it was")
 	}
-	write("not a host\n", now.Add(time.Minute))
-	if !l.has("b.org", now.Add(time.Minute)) {
-		t.Error("a list that makes no sense leaves the old one in force")
+	write("not a host\nc.org\n", now.Add(time.Minute))
+	if !l.has("b.org", now.Add(time.Minute)) || !l.has("c.org", now.Add(time.Minute)) {
+		t.Error("the valid lines of a list count, and the old list stays in force")
+	}
+}
+
+func TestOptOutNames(t *testing.T) {
+	got, err := ParseOptOut([]byte("A.org\n*.b.org\n.c.org\nd.org.\n# e.org\n192.0.2.7\n[2001:DB8::1]\n"), "out")
+	if want := []string{"a.org", "b.org", "c.org", "d.org", "192.0.2.7", "2001:db8::1"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q %v", got, err)
+	}
+	for _, line := range []string{"a.org,b.org", "a.*.org", "*", ".", "https://a.org/", "a.org/b", "192.0.2.0/24"} {
+		if got, err := ParseOptOut([]byte(line), "out"); err == nil {
+			t.Errorf("%s: %q", line, got)
+		}
 	}
 }

@@ -166,12 +166,10 @@ func (l *lists) readOptOut(d plainDir, c *Config, kept []KeptFile, now time.Time
 	o := &optOutList{path: c.OptOut, keeps: true, known: map[string]bool{}}
 	for i := range kept {
 		b, err := d.readKept(&kept[i])
-		if err == nil {
-			err = o.add(b, kept[i].At)
-		}
 		if err != nil {
 			return err
 		}
+		_ = o.add(b, kept[i].At) // all lines were valid for the version that kept it
 	}
 	o.fresh = nil
 	l.optOut = o
@@ -286,10 +284,7 @@ func (r *Reader) optedOut() (all []audit.OptOut, err error) {
 		if err != nil {
 			continue
 		}
-		names, err := ParseOptOut(b, k.Path)
-		if err != nil {
-			return nil, damagedSettings(r.files.path(filepath.FromSlash(k.name())), err)
-		}
+		names, _ := ParseOptOut(b, k.Path) // all lines were valid for the version that kept it
 		all = append(all, audit.OptOut{Names: names, Since: k.At})
 	}
 	return all, nil

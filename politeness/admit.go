@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/amble-crawler/amble/politeness/ledger"
@@ -177,7 +178,9 @@ func (c *Config) permits(now time.Time, q Request, target weburl.URL) error {
 	return nil
 }
 
-func (c *Config) optedOut(u weburl.URL) bool { return c.OptOut != nil && c.OptOut(u.Hostname()) }
+func (c *Config) optedOut(u weburl.URL) bool {
+	return c.OptOut != nil && c.OptOut(strings.TrimSuffix(u.Hostname(), "."))
+}
 
 // step is one request on the way to a URL.
 type step struct {

@@ -55,8 +55,10 @@ func TestOptOut(t *testing.T) {
 		b := newClient(t, Config{OptOut: func(h string) bool { return list[h] }})
 		time.Sleep(time.Until(b.rules("https://a.test/", "")))
 		list["a.test"] = true
-		if d := b.denied("https://a.test/"); d.Reason != ReasonOptOut || d.Deferred() {
-			t.Errorf("got %v", d)
+		for _, url := range []string{"https://a.test/", "https://a.test./", "https://a.test.:8443/"} {
+			if d := b.denied(url); d.Reason != ReasonOptOut || d.Deferred() {
+				t.Errorf("%s: %v", url, d)
+			}
 		}
 	})
 }

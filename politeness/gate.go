@@ -188,7 +188,7 @@ func (g *Gate) Host(key string) HostInfo {
 		info.GivenUp = h.givenUp.reason
 	}
 	if name, _, err := net.SplitHostPort(key); err == nil && g.cfg.OptOut != nil {
-		info.OptedOut = g.cfg.OptOut(name)
+		info.OptedOut = g.cfg.OptOut(strings.TrimSuffix(name, "."))
 	}
 	return info
 }

@@ -119,7 +119,7 @@ const retryFor = 3 * cluster.DefaultTTL
 func (j *Job) obey(c *crawler.Crawler, o *cluster.Order) error {
 	switch o.What {
 	case job.ActionLeaveOut, job.ActionOptOut:
-		return c.LeaveOut(strings.Fields(o.To)...)
+		return c.LeaveOut(strings.Split(o.To, " ")...) // an empty name is refused
 	case job.ActionSlower:
 		host, text, _ := strings.Cut(o.To, " ")
 		var d cli.Duration

@@ -99,6 +99,11 @@ func TestOrdersThatAreWrong(t *testing.T) {
 		if _, err := x.Order(t.Context(), "slower", "h1.test", "5s"); err != nil {
 			t.Fatal(err)
 		}
+		for _, none := range []string{"", " "} {
+			if _, err := x.Order(t.Context(), "leave-out", none); !errors.Is(err, ErrOrder) {
+				t.Errorf("%q: %v", none, err)
+			}
+		}
 		for _, c := range []struct {
 			what, args, says string
 			is               error

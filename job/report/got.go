@@ -260,7 +260,7 @@ func leftOut(m *job.Manifest) map[string]bool {
 	names := map[string]bool{}
 	for _, run := range m.Runs {
 		for _, c := range run.Changes {
-			if u, err := weburl.Parse("https://" + c.To + "/"); c.Key == job.ActionLeaveOut && err == nil {
+			if u, err := weburl.Parse("https://" + strings.Trim(c.To, "*.") + "/"); c.Key == job.ActionLeaveOut && err == nil {
 				names[u.Hostname()] = true
 			}
 		}

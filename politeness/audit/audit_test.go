@@ -239,6 +239,7 @@ func TestInvariants(t *testing.T) {
 		{"P11 signed in clear text", polite().add(with(page(1.1, "/"), func(r *req) { r.clause = `,"signed":"key"` })), nil, []string{"P11"}},
 		{"P2", polite().add(page(1.1, "/no/x")), nil, []string{"P2"}},
 		{"P2 opted out", polite().add(page(1.1, "/"), page(2.3, "/x")), optedOut("test", 1.5), []string{"P2"}},
+		{"P2 opted out, written with a dot", polite().add(req{url: "http://a.test./x", host: "a.test.:80", at: 1.1, end: 1.2, status: 200}), optedOut("a.test", 0.5), []string{"P1", "P2"}},
 		{"P2 opted out before, and once more", polite().add(page(1.1, "/")), func(c *Config) {
 			optedOut("a.test", 0.5)(c)
 			optedOut("a.test", 5)(c)

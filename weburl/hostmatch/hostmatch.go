@@ -110,11 +110,19 @@ func Exactly(host string) string {
 	return host
 }
 
+// Below returns the host name that stands for all names below it: that of a host or a domain, without "*.", a dot at either end and a port.
+// It returns "" for anything else.
+func Below(pattern string) string {
+	host, _ := hostOf(strings.TrimPrefix(strings.TrimPrefix(pattern, "*"), "."))
+	u, _ := weburl.Parse("http://" + host) // fails without a host
+	return bare(u.Hostname())
+}
+
 // hostOf returns a host name, with its port if it has one, in the form used in URLs.
 func hostOf(name string) (string, error) {
 	name = strings.TrimSuffix(name, ":*")
 	u, err := weburl.Parse("http://" + name + "/")
-	if err != nil || strings.ContainsAny(name, "*/?#@\\") {
+	if err != nil || strings.ContainsAny(name, "*,/?#@\\") {
 		return "", errPattern
 	}
 	host, port := u.Authority(), ""
