@@ -75,15 +75,10 @@ func (c *captureCmd) Run(a *app, o *keyflags.Origins) error {
 	if !o.Given("max-bytes") {
 		cfg.Crawl.Limits.Bytes = 16 << 20
 	}
-	x, err := cfg.Crawler()
-	if err == nil {
-		x.ShareMachine(cfg.State)
-		err = errors.Join(cfg.Access(&x, seeds...), x.Validate())
-	}
+	x, err := a.unkeptCrawler(&cfg, seeds)
 	if err != nil {
-		return keyflags.Errors(err)
+		return err
 	}
-	a.warnAlone(&x)
 	v := a.view(view.Flags{Messages: c.Messages})
 	restrain(v, &x)
 	var pages fixture.Capture
@@ -114,15 +109,7 @@ func (c *captureCmd) Run(a *app, o *keyflags.Origins) error {
 	if cut, err := cutShort(end, err); cut {
 		return err
 	}
-	switch {
-	case end.vain != nil:
-		return cli.Exit(cli.ExitNothing, errors.New(view.Unreachable(end.vain)))
-	case len(end.WalledSeeds) > 0:
-		return cli.Exit(cli.ExitWall, errors.New(view.Walled(end.WalledSeeds)))
-	case end.Pages == 0:
-		return cli.Exit(cli.ExitNothing, errors.New("nothing was fetched"+end.seeds))
-	}
-	return nil
+	return end.noPages()
 }
 
 // left describes what is missing in the test web.

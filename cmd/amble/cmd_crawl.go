@@ -208,15 +208,10 @@ func (c *crawlFlags) unkept(a *app, v *view.View, cfg *job.Config, seeds []webur
 		return err
 	}
 	defer leave()
-	x, err := cfg.Crawler()
-	if err == nil {
-		x.ShareMachine(cfg.State)
-		err = errors.Join(cfg.Access(&x, seeds...), x.Validate())
-	}
+	x, err := a.unkeptCrawler(cfg, seeds)
 	if err != nil {
-		return keyflags.Errors(err)
+		return err
 	}
-	a.warnAlone(&x)
 	lines := terminal.NewBurst(a.out)
 	if !v.ShowsPages() {
 		x.Sinks = []sink.Sink{sink.NewJSONL(lines)}

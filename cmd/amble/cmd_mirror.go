@@ -207,15 +207,7 @@ func (m *mirroring) run(cfg *job.Config) error {
 	if cut, err := cutShort(end, err); cut {
 		return err
 	}
-	switch {
-	case end.vain != nil:
-		return cli.Exit(cli.ExitNothing, errors.New(view.Unreachable(end.vain)))
-	case len(end.WalledSeeds) > 0:
-		return cli.Exit(cli.ExitWall, errors.New(view.Walled(end.WalledSeeds)))
-	case end.Pages+end.Outcomes[crawler.NotModified] == 0:
-		return cli.Exit(cli.ExitNothing, errors.New("nothing was fetched"+end.seeds))
-	}
-	return nil
+	return end.noPages()
 }
 
 // again returns the command that continues or updates the copy.

@@ -128,6 +128,20 @@ func (a *app) crawl(j *crawlJob) (*ending, error) {
 	return end, err
 }
 
+// unkeptCrawler returns the configuration of the crawler for a crawl that is not kept.
+func (a *app) unkeptCrawler(cfg *job.Config, seeds []weburl.URL) (crawler.Config, error) {
+	x, err := cfg.Crawler()
+	if err == nil {
+		x.ShareMachine(cfg.State)
+		err = errors.Join(cfg.Access(&x, seeds...), x.Validate())
+	}
+	if err != nil {
+		return x, keyflags.Errors(err)
+	}
+	a.warnAlone(&x)
+	return x, nil
+}
+
 // memoryCrawl is a crawl that is not kept.
 type memoryCrawl struct {
 	crawler *crawler.Crawler
@@ -320,18 +334,29 @@ func (c *crawlFlags) verdict(cfg *job.Config, end *ending, err error) error {
 		return err
 	}
 	switch {
-	case end.vain != nil:
-		return cli.Exit(cli.ExitNothing, errors.New(view.Unreachable(end.vain)))
-	case end.Finish == crawler.FinishErrors:
+	case end.vain == nil && end.Finish == crawler.FinishErrors:
 		return cli.Exit(cli.ExitFailures, fmt.Errorf("ended because %s failed (--max-errors)", cli.Plural(int(cfg.Crawl.Limits.Errors), "URL")))
-	case end.Finish == crawler.FinishMinFree:
+	case end.vain == nil && end.Finish == crawler.FinishMinFree:
 		return cli.Exit(cli.ExitLimit, fmt.Errorf("the disk is nearly full: the crawl ended with %s left, to keep the space of --min-free free", cli.Plural(end.Left, "URL")))
-	case len(end.WalledSeeds) > 0:
-		return cli.Exit(cli.ExitWall, errors.New(view.Walled(end.WalledSeeds)))
-	case end.Pages+end.Outcomes[crawler.NotModified] == 0:
-		return cli.Exit(cli.ExitNothing, errors.New("nothing was fetched"+end.seeds))
-	case c.FailOnLimit && end.Finish.Limit():
+	}
+	if err := end.noPages(); err != nil {
+		return err
+	}
+	if c.FailOnLimit && end.Finish.Limit() {
 		return cli.Exit(cli.ExitLimit, fmt.Errorf("the limit %s ended the crawl with %s left", report.LimitName(end.Finish), cli.Plural(end.Left, "URL")))
+	}
+	return nil
+}
+
+// noPages returns the command's error for a crawl that got nothing, or that met a bot wall at a seed. Otherwise it returns nil.
+func (e *ending) noPages() error {
+	switch {
+	case e.vain != nil:
+		return cli.Exit(cli.ExitNothing, errors.New(view.Unreachable(e.vain)))
+	case len(e.WalledSeeds) > 0:
+		return cli.Exit(cli.ExitWall, errors.New(view.Walled(e.WalledSeeds)))
+	case e.Pages+e.Outcomes[crawler.NotModified] == 0:
+		return cli.Exit(cli.ExitNothing, errors.New("nothing was fetched"+e.seeds))
 	}
 	return nil
 }
