@@ -77,7 +77,7 @@ type pages struct {
 	out      int64         // claims in progress; each may become a page
 	changed  chan struct{} // closed and replaced when a page may have become free
 
-	told atomic.Int64 // lower bound of the register's total of returned pages
+	told atomic.Int64 // the register has counted at least this number of returned pages
 }
 
 // Offsets of a shard's pages in its store.

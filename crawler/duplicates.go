@@ -16,7 +16,7 @@ type duplicates struct {
 	trapCounts *trapCounts     // counts the URLs of a host with the same body
 	hasher     *simhash.Hasher // nil without Duplicates.NearBits
 	near       *simhash.Index
-	fresh      nearPages // the entries of the index near that are not stored yet
+	fresh      nearPages // entries of near that are not stored yet
 	keep       bool      // the crawl is durable, so fresh must be stored
 }
 

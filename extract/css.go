@@ -19,7 +19,7 @@ type cssScanner struct {
 	at       int // offset of the reference, without its quotes
 
 	atImport bool // the position is after "@import" and before the URL
-	muted    bool // the position is in a rule in which url() is only a name
+	muted    bool // the position is in a rule whose url() loads nothing, such as @namespace
 }
 
 // next finds the next reference. It returns false if there is none.

@@ -125,7 +125,7 @@ func TestEvidenceHashContinuesFromLastCommit(t *testing.T) {
 	if len(marks) < 5 {
 		t.Errorf("%d marks of %d bytes", len(marks), len(want))
 	}
-	// If the stored state of the hash cannot be read, the file is only read again.
+	// If the stored state of the hash cannot be decoded, the file is read again from its start.
 	was.From.State = []byte("another Go's")
 	e, err := d.openEvidence("f", was)
 	if err != nil {

@@ -109,7 +109,7 @@ func (g *Gate) giveBack(now time.Time, p *permit) time.Time {
 	return g.ready(now, p)
 }
 
-// clocksAnew looks up the clocks of a Permit that was taken back, because they may have been forgotten meanwhile.
+// clocksAnew looks up the clocks of a Permit that was taken back: since the Permit was issued, the Gate may have dropped them.
 func (g *Gate) clocksAnew(now time.Time, p *permit) clocks {
 	c := g.clocks(now, g.host(p.url), p.url, p.addr)
 	if c.host == p.clocks.host {

@@ -213,7 +213,7 @@ func (a *app) kept(name string) string {
 	return path
 }
 
-// meant returns a hint with the kept job that may be meant by the first argument that names no job, or "".
+// meant returns a hint for the first argument that names no kept job: the name of a similar one. Without a similar one, it returns "".
 func (a *app) meant() string {
 	for _, name := range a.notKept {
 		if !job.Holds(name) {

@@ -286,7 +286,7 @@ func (d *Digest) end(e *ledger.Entry) {
 	d.lanes.mark(h, s.written, e.Ended, m.Kind)
 }
 
-// kindOf returns the kind of event that a request is in lanes and marks.
+// kindOf returns the kind of a request, as which lanes and marks count it.
 func kindOf(e *ledger.Entry, s *start) (k Kind) {
 	switch {
 	case s.robots:

@@ -46,7 +46,7 @@ func CSV[T any]() Format[T] {
 	}, Cut: cutCSV, Err: err}
 }
 
-// through writes rows with the sink that open returns for a stream.
+// through writes rows to w by a sink, which open returns for a buffer of w.
 func through(w io.Writer, rows iter.Seq2[json.RawMessage, error], open func(io.Writer) sink.Sink) error {
 	buffer := bufio.NewWriterSize(w, 256<<10)
 	out := open(buffer)

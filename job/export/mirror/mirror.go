@@ -64,7 +64,7 @@ type mirror struct {
 	taken   map[uint64]bool           // paths of files (true) and directories, as hashes of their folded form
 	seed    maphash.Seed
 	paths   *os.File
-	end     int64 // size of paths
+	end     int64 // size of the file paths
 
 	first                               string // path of the first page
 	html                                int    // number of HTML pages written
