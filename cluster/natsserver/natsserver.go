@@ -17,9 +17,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/amble-crawler/amble/internal/filelock"
 )
 
 // Config configures a server.
@@ -43,7 +46,9 @@ type Config struct {
 
 // Server is a running server. It is safe for concurrent use.
 type Server struct {
-	c   Config // configuration with the chosen port
+	c    Config   // configuration with the chosen port
+	lock *os.File // held while the server uses c.Dir
+
 	mu  sync.Mutex
 	s   *server.Server // the running server, which Heal replaces
 	low bool           // the disk was almost full: writes may fail until a restart
@@ -54,7 +59,8 @@ type Server struct {
 // startTime limits the time that a server may take to start.
 const startTime = 30 * time.Second
 
-// Start starts a server. It returns when the server listens; other servers may not be running yet.
+// Start starts a server. It returns when the server listens; other servers may not be running yet. Two servers that used the same directory
+// would destroy it, so the second one is refused.
 func Start(c Config) (*Server, error) {
 	if _, err := c.options(); err != nil {
 		return nil, err
@@ -62,15 +68,26 @@ func Start(c Config) (*Server, error) {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	s, err := c.start()
+	lock, err := os.OpenFile(filepath.Join(c.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
+	}
+	mine, err := filelock.TryLock(lock, true)
+	if !mine && err == nil {
+		err = fmt.Errorf("another server uses %s: name another directory, or stop it first", c.Dir)
+	}
+	var s *server.Server
+	if err == nil {
+		s, err = c.start()
+	}
+	if err != nil {
+		return nil, errors.Join(err, filelock.Close(lock))
 	}
 	if a, ok := s.Addr().(*net.TCPAddr); ok {
 		host, _, _ := net.SplitHostPort(c.Listen)
 		c.Listen = net.JoinHostPort(host, strconv.Itoa(a.Port))
 	}
-	return &Server{c: c, s: s}, nil
+	return &Server{c: c, lock: lock, s: s}, nil
 }
 
 func (c Config) start() (*server.Server, error) {
@@ -82,13 +99,14 @@ func (c Config) start() (*server.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the server: %w", err)
 	}
-	if c.Log != nil {
-		s.SetLoggerV2(logger(c.Log), false, false, false)
-	}
+	var failed atomic.Bool
+	s.SetLoggerV2(logger{c.Log, &failed}, false, false, false)
 	s.Start()
-	if !s.ReadyForConnections(startTime) {
-		s.Shutdown()
-		return nil, fmt.Errorf("the server does not listen on %s after %v: is another one using the address, or %s?", c.Listen, startTime, c.Dir)
+	for late := time.Now().Add(startTime); !s.ReadyForConnections(startTime / 100); {
+		if failed.Load() || time.Now().After(late) { // nats-server itself would not end after a fatal error
+			s.Shutdown()
+			return nil, fmt.Errorf("the server does not listen on %s: is another one using the address?", c.Listen)
+		}
 	}
 	return s, nil
 }
@@ -261,22 +279,33 @@ func (s *Server) Close() {
 	s.closed = true
 	s.s.Shutdown()
 	s.s.WaitForShutdown()
+	_ = filelock.Close(s.lock) // fails only in a second Close
 }
 
-// logger forwards the server's log.
-type logger func(string)
+// logger forwards the server's log, and notes fatal errors.
+type logger struct {
+	log    func(string) // may be nil
+	failed *atomic.Bool
+}
 
 // Noticef implements server.Logger.
 func (logger) Noticef(string, ...any) {}
 
 // Warnf implements server.Logger.
-func (l logger) Warnf(format string, v ...any) { l(fmt.Sprintf(format, v...)) }
+func (l logger) Warnf(format string, v ...any) {
+	if l.log != nil {
+		l.log(fmt.Sprintf(format, v...))
+	}
+}
 
 // Fatalf implements server.Logger.
-func (l logger) Fatalf(format string, v ...any) { l(fmt.Sprintf(format, v...)) }
+func (l logger) Fatalf(format string, v ...any) {
+	l.Warnf(format, v...)
+	l.failed.Store(true)
+}
 
 // Errorf implements server.Logger.
-func (l logger) Errorf(format string, v ...any) { l(fmt.Sprintf(format, v...)) }
+func (l logger) Errorf(format string, v ...any) { l.Warnf(format, v...) }
 
 // Debugf implements server.Logger.
 func (logger) Debugf(string, ...any) {}
