@@ -25,7 +25,7 @@ const (
 type Schedule struct {
 	Name string `json:"name"`
 	// Cron has five fields, as in crontab(5): minute, hour, day of the month, month, day of the week; or a word such as @daily. Zone is
-	// its time zone, such as Europe/Vienna; "": UTC.
+	// its time zone, such as Europe/Vienna; "": UTC. A run whose time the clocks there skip starts when they are set forward.
 	Cron    string  `json:"cron"`
 	Zone    string  `json:"zone,omitempty"`
 	Request Request `json:"request"` // Request.Key must be ""
@@ -60,6 +60,37 @@ func (s *Schedule) parse() (*timed, error) {
 		return nil, fmt.Errorf("jobs: schedule %s: no time is ever %q", s.Name, s.Cron)
 	}
 	return &timed{*s, at}, nil
+}
+
+// next returns the first time after another at which the schedule is due. A time that the clocks of its zone skip is that of their
+// change, and one that they repeat counts once, unless the schedule has every hour.
+func (t *timed) next(after time.Time) time.Time {
+	const everyHour = 1<<24 - 1
+	due := t.cron.Next(after)
+	spec, fields := t.cron.(*cron.SpecSchedule)
+	if !fields || spec.Hour&everyHour == everyHour {
+		return due
+	}
+	clock := *spec
+	clock.Location = time.UTC
+	w := clock.Next(onClock(after.In(spec.Location)))
+	at := time.Date(w.Year(), w.Month(), w.Day(), w.Hour(), w.Minute(), 0, 0, spec.Location)
+	switch start, end := at.ZoneBounds(); onClock(at).Compare(w) {
+	case -1:
+		at = end
+	case 1:
+		at = start
+	}
+	if !at.After(after) {
+		return due
+	}
+	return at
+}
+
+// onClock returns the time in UTC at which clocks show what those of the zone of t show at t.
+func onClock(t time.Time) time.Time {
+	_, offset := t.Zone()
+	return t.Add(time.Duration(offset) * time.Second).UTC()
 }
 
 // Schedule stores a schedule, replacing one with the same name. The first run is at its next due time.
@@ -117,7 +148,7 @@ func (m *Manager) Schedules() []Schedule {
 	for _, name := range slices.Sorted(maps.Keys(m.timed)) {
 		t := m.timed[name]
 		s := t.Schedule
-		s.Next = t.cron.Next(s.Last).UTC()
+		s.Next = t.next(s.Last).UTC()
 		all = append(all, s)
 	}
 	return all
@@ -159,12 +190,16 @@ func (m *Manager) loadSchedules() error {
 // leaveOut counts the runs that were due after one time up to another as left out.
 func (m *Manager) leaveOut(t *timed, after, now time.Time) {
 	missed := 0
-	for due := t.cron.Next(after); !due.After(now) && missed < mostMissed; due = t.cron.Next(due) {
+	t.Last = after // not now, from which an interval would begin anew
+	for due := t.next(after); !due.After(now); due = t.next(due) {
+		if t.Last = due; missed == mostMissed {
+			t.Last = now
+			break
+		}
 		if m.keys[t.key(due)] == nil {
 			missed++
 		}
 	}
-	t.Last = now
 	if t.Missed += missed; missed > 0 {
 		m.note("", fmt.Sprintf("schedule %s: %d of its runs were due while nothing ran: they are left out", t.Name, missed))
 	}
@@ -180,7 +215,7 @@ func (m *Manager) setAlarm() {
 	m.alarm.Stop()
 	var first time.Time
 	for _, t := range m.timed {
-		if due := t.cron.Next(t.Last); first.IsZero() || due.Before(first) {
+		if due := t.next(t.Last); first.IsZero() || due.Before(first) {
 			first = due
 		}
 	}
@@ -201,7 +236,7 @@ func (m *Manager) ring() {
 		if t.Last.After(now.Add(time.Hour)) { // the clock was set back
 			t.Last = now
 		}
-		due := t.cron.Next(t.Last)
+		due := t.next(t.Last)
 		if due.After(now) {
 			continue
 		}

@@ -52,6 +52,64 @@ func TestScheduleStartsJobsInItsTimeZone(t *testing.T) {
 	})
 }
 
+// TestSchedulesWhenClocksAreSetForwardOrBack checks the times at which a schedule is due after another time, all by the clock of its zone.
+func TestSchedulesWhenClocksAreSetForwardOrBack(t *testing.T) {
+	for _, c := range []struct{ zone, cron, after, want string }{
+		{"Europe/Vienna", "30 2 * * *", "2027-03-27 12:00", "28 03:00 CEST, 29 02:30 CEST"},
+		{"Europe/Vienna", "30 2 * * *", "2027-10-30 12:00", "31 02:30 CET, 01 02:30 CET"},
+		{"Europe/Vienna", "*/30 1-2 * * *", "2027-03-28 01:00", "28 01:30 CET, 28 03:00 CEST, 29 01:00 CEST"},
+		{"Europe/Vienna", "0 3 * * *", "2027-03-27 12:00", "28 03:00 CEST, 29 03:00 CEST"},
+		{"Europe/Vienna", "*/30 * * * *", "2027-03-28 01:00", "28 01:30 CET, 28 03:00 CEST, 28 03:30 CEST"},
+		{"Europe/Vienna", "0 * * * *", "2027-10-31 01:00", "31 02:00 CEST, 31 02:00 CET, 31 03:00 CET"},
+		{"America/New_York", "30 2 * * 0", "2027-03-13 12:00", "14 03:00 EDT, 21 02:30 EDT"},
+		{"America/New_York", "30 1 * * *", "2027-11-06 12:00", "07 01:30 EDT, 08 01:30 EST"},
+		{"Australia/Lord_Howe", "15 2 * * *", "2027-10-02 12:00", "03 02:30 +11, 04 02:15 +11"},
+		{"Australia/Lord_Howe", "45 1 * * *", "2027-04-03 12:00", "04 01:45 +1030, 05 01:45 +1030"},
+		{"Asia/Beirut", "@daily", "2027-03-27 12:00", "28 01:00 EEST, 29 00:00 EEST"},
+		{"", "@every 90m", "2027-03-27 12:00", "27 13:30 UTC, 27 15:00 UTC"},
+	} {
+		s := nightly("x", c.cron, c.zone)
+		at, err := s.parse()
+		if err != nil {
+			t.Fatal(err)
+		}
+		zone, _ := time.LoadLocation(c.zone) // parse has loaded it
+		when, err := time.ParseInLocation("2006-01-02 15:04", c.after, zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for range strings.Count(c.want, ",") + 1 {
+			when = at.next(when).In(zone)
+			got = append(got, when.Format("02 15:04 MST"))
+		}
+		if got := strings.Join(got, ", "); got != c.want {
+			t.Errorf("%s in %s after %s: %s, want %s", c.cron, c.zone, c.after, got, c.want)
+		}
+	}
+}
+
+// A process that begins more often than a schedule is due does not keep its runs from starting.
+func TestIntervalsDoNotBeginAnewWithAProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		c := Config{Programs: map[string]Program{"ends": ends}}
+		m := open(t, dir, c)
+		if err := m.Schedule(nightly("interval", "@every 24h", "")); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			time.Sleep(15 * time.Hour)
+			synctest.Wait()
+			closeNow(t, m)
+			m = open(t, dir, c)
+		}
+		if all := m.All(); len(all) != 1 {
+			t.Errorf("%d jobs after 30 hours", len(all))
+		}
+	})
+}
+
 func TestScheduleLeavesOutRunsThatWouldOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var notes []string
