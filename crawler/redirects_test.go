@@ -14,7 +14,7 @@ func TestRedirects(t *testing.T) {
 		s.Robots("User-agent: *\nDisallow: /no/\n").Forbids("/no/*")
 		o := w.Site("http://other.example")
 		o.Page("/", "")
-		s.Page("/", links("/loop", "/chain", "/no-target", "/out", "/nowhere", "/mail"))
+		s.Page("/", links("/loop", "/chain", "/no-target", "/out", "/nowhere", "/mail", "/latin1"))
 		s.Redirect("/loop", "/loop2")
 		s.Redirect("/loop2", "/loop")
 		s.RedirectChain("/chain", 11, "/end")
@@ -23,12 +23,13 @@ func TestRedirects(t *testing.T) {
 		s.Redirect("/out", "http://other.example/")
 		s.Page("/nowhere", "").Status(302)
 		s.Redirect("/mail", "mailto:x@y.example")
+		s.Redirect("/latin1", "/gr\xfc\xdfe")
 		rep, v := crawl(t, w, crawler.Config{}, s.URL("/"))
 		for u, want := range map[string]string{
 			s.URL("/loop"): "redirected 302", s.URL("/loop2"): "failed 302 redirect_loop", s.URL("/no/x"): "refused 0 robots_disallow",
 			s.URL("/out"): "redirected 302", "http://other.example/": "out_of_scope 0 scope",
 			s.URL("/nowhere"): "failed 302 redirect_bad", s.URL("/mail"): "failed 302 redirect_bad",
-			s.URL("/end"): "no visit",
+			s.URL("/end"): "no visit", s.URL("/gr%FC%DFe"): "fetched 404",
 		} {
 			if got := v.line(u); got != want {
 				t.Errorf("%s: %s, want %s", u, got, want)

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/amble-crawler/amble/politeness"
 	"github.com/amble-crawler/amble/weburl"
@@ -207,10 +209,29 @@ func (x *exchange) judge(resp *http.Response) *Error {
 }
 
 func (x *exchange) page(resp *http.Response) *Page {
+	escapeLocation(resp.Header)
 	return &Page{
 		Reused: x.conn.reused,
 		URL:    x.url, Addr: x.grant.Addr(), Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header,
 		Insecure: x.conn.insecure, buffers: &x.f.buffers,
+	}
+}
+
+// escapeLocation percent-encodes the bytes of a Location that is not UTF-8, as browsers do.
+func escapeLocation(h http.Header) {
+	for i, v := range h["Location"] {
+		if utf8.ValidString(v) {
+			continue
+		}
+		var b []byte
+		for _, c := range []byte(v) {
+			if c < utf8.RuneSelf {
+				b = append(b, c)
+			} else {
+				b = fmt.Appendf(b, "%%%02X", c)
+			}
+		}
+		h["Location"][i] = string(b)
 	}
 }
 

@@ -96,6 +96,7 @@ func (r *Replayer) read(ctx context.Context, u weburl.URL, why politeness.Purpos
 	if err != nil {
 		return nil, &Error{Phase: PhaseHeader, Reason: reasonRecording, Err: err}
 	}
+	escapeLocation(resp.Header)
 	page := &Page{
 		URL: u, Addr: rec.Addr, Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header,
 		Raw: &Raw{Head: rec.Head, Body: rec.Payload, Cut: rec.Truncated != ""}, buffers: &r.f.buffers,
