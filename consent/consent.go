@@ -235,13 +235,13 @@ func (r *Record) add(s Statement) {
 		return
 	}
 	s.Text = strings.ToValidUTF8(s.Text, "\ufffd")
-	if len(s.Text) > maxText {
-		s.Text = strings.ToValidUTF8(s.Text[:maxText], "")
+	if len(s.Text) > MaxText {
+		s.Text = strings.ToValidUTF8(s.Text[:MaxText], "")
 	}
 	r.Statements = append(r.Statements, s)
 }
 
-const (
-	maxText       = 1024 // maximum bytes of a statement's text
-	maxStatements = 4096 // maximum statements of a page; robots.txt, which comes first, has at most 1,024
-)
+// MaxText is the maximum number of bytes of a statement's text. Longer text is cut.
+const MaxText = 1024
+
+const maxStatements = 4096 // maximum statements of a page; robots.txt, which comes first, has at most 1,024

@@ -184,7 +184,7 @@ func (t *terms) words(element, kind, text string) {
 }
 
 func (t *terms) note(s string) {
-	if len(t.text) < maxText {
+	if len(t.text) < MaxText {
 		t.text = strings.TrimPrefix(t.text+"; "+s, "; ")
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/amble-crawler/amble/consent"
 	"github.com/amble-crawler/amble/crawler"
@@ -30,7 +32,7 @@ type TermsCheck struct {
 	FromVisits int           `json:"from_visits"`      // visits whose statements were taken from the visit, not from the archive
 	Differ     []TermsDiffer `json:"differ,omitempty"` // the first 100 differences
 	More       int           `json:"more,omitempty"`
-	Unread     []TermsDiffer `json:"unread,omitempty"` // the first 100 visits whose archived responses are damaged; FromVisits includes them
+	Unread     []TermsDiffer `json:"unread,omitempty"` // the first 100 visits whose archived responses are damaged, or statements cut
 }
 
 // TermsDiffer is a visit whose verdict does not follow from the files.
@@ -226,7 +228,11 @@ func (c *termsChecker) visit(v *sink.Record, line int) (why string) {
 	byTerms := v.Reason == politeness.ReasonUsage || v.Reason == crawler.ReasonPayment
 	c.Visits++
 	page, err := c.page(v, line, u)
-	if err != nil {
+	switch {
+	case errors.Is(err, errCut):
+		c.unread(v, line, err)
+		return ""
+	case err != nil:
 		return err.Error()
 	}
 	record := consent.Read(page)
@@ -303,8 +309,8 @@ const maxTermsFiles = 1000 // maximum number of cached files
 func (c *termsChecker) page(v *sink.Record, line int, u weburl.URL) (p consent.Page, err error) {
 	t := v.Terms
 	answer, metas, err := c.archive.page(v, u)
-	if err != nil && len(c.Unread) < maxDiffer {
-		c.Unread = append(c.Unread, TermsDiffer{v.URL, line, fmt.Sprintf("its archived answer cannot be read: %v", err)})
+	if err != nil {
+		c.unread(v, line, fmt.Errorf("its archived answer cannot be read: %w", err))
 	}
 	if p = (consent.Page{URL: u, Header: http.Header{}}); answer != nil {
 		p = *answer
@@ -334,6 +340,9 @@ func (c *termsChecker) page(v *sink.Record, line int, u weburl.URL) (p consent.P
 	for i := range t.Statements {
 		s := &t.Statements[i]
 		if s.Document == "" && (answer == nil || s.Place == string(consent.Meta) && !metas) {
+			if len(s.Text) > consent.MaxText-utf8.UTFMax {
+				return p, errCut
+			}
 			restate(&p, s)
 			restated = true
 		}
@@ -342,6 +351,15 @@ func (c *termsChecker) page(v *sink.Record, line int, u weburl.URL) (p consent.P
 		c.FromVisits++
 	}
 	return p, nil
+}
+
+var errCut = errors.New("a statement is too long for a visit, and no archive has the answer")
+
+// unread records a visit that cannot be checked.
+func (c *termsChecker) unread(v *sink.Record, line int, why error) {
+	if len(c.Unread) < maxDiffer {
+		c.Unread = append(c.Unread, TermsDiffer{v.URL, line, why.Error()})
+	}
 }
 
 // restate adds a recorded statement of a response to a page, so that it can be read again.

@@ -16,6 +16,24 @@ import (
 	"github.com/amble-crawler/amble/job"
 )
 
+// A statement that a visit has only in part is not checked, and is no wrong verdict.
+func TestVerifyOfALongStatement(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Usage", strings.Repeat("x=y, ", 300)+"train-ai=n")
+	}))
+	defer srv.Close()
+	dir := filepath.Join(t.TempDir(), "job")
+	a, _, errs := testApp(nil)
+	if code := a.run([]string{"crawl", "-q", "-o", dir, "-w", "0s", "--purpose", "train-ai", srv.URL + "/"}); code != cli.ExitNothing {
+		t.Fatal(code, errs)
+	}
+	a, out, errs := testApp(nil)
+	if code := a.run([]string{"verify", dir}); code != cli.ExitDone || !strings.Contains(out.String(), "not checked: "+srv.URL+"/, line 1 of visits.jsonl: a statement is too long") {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+}
+
 // TestVerifyComputesVerdictsAgain checks that verify names the URL of a wrong verdict, whichever record was changed.
 func TestVerifyComputesVerdictsAgain(t *testing.T) {
 	t.Parallel()
