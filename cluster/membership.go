@@ -43,6 +43,17 @@ func (s sign) room(j *Job) int {
 	return j.Shards
 }
 
+// waits returns the reason why a node that works on the job takes no shards at present; "" if it takes its share.
+func (s sign) waits(j *Job) string {
+	switch {
+	case s.Clock.exceeds(j.MaxSkew):
+		return fmt.Sprintf("its clock is off by more than %v", j.MaxSkew)
+	case s.Leaves:
+		return "it gives its shards back, or waits for nodes of an earlier version to end"
+	}
+	return ""
+}
+
 // share returns the number of shards for a node without a lower limit: such nodes divide equally the shards that other nodes leave.
 func share(shards int, rooms []int) int {
 	slices.Sort(rooms)

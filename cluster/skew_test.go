@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -141,6 +142,10 @@ func TestOthersTakeShardsThatANodeCannotOwn(t *testing.T) {
 					t.Errorf("they own %v shards, want %v", owns, tc.want)
 				}
 				mu.Unlock()
+				st, err := cluster.ReadStatus(ctx, s.Connect())
+				if err != nil || len(st.Nodes) != 2 || strings.Contains(st.Nodes[0].Waits, "clock") != (tc.skew > 0) || st.Nodes[1].Waits != "" {
+					t.Errorf("%+v %v", st.Nodes, err)
+				}
 				cancel()
 				nodes.Wait()
 			})

@@ -46,6 +46,8 @@ type NodeStatus struct {
 	Orders int
 	// Refuses is the reason why the node does not work on the job; "" if it works or worked on it.
 	Refuses string
+	// Waits is the reason why the node takes no shards at present; "" if it takes its share.
+	Waits string
 }
 
 // ShardStatus describes the owner and the state of a shard.
@@ -88,7 +90,7 @@ func ReadStatus(ctx context.Context, e Engine) (s Status, err error) {
 	if s.End, err = LoadEnd(ctx, e); err != nil {
 		return s, err
 	}
-	if s.Nodes, err = readNodes(ctx, e, s.Job.TTL); err != nil {
+	if s.Nodes, err = readNodes(ctx, e, &s.Job); err != nil {
 		return s, err
 	}
 	if s.Orders, err = LoadOrders(ctx, e); err != nil {
@@ -178,11 +180,11 @@ func commitsAfter(ctx context.Context, e Journals, shard int, place uint64) (boo
 	return false, nil
 }
 
-func readNodes(ctx context.Context, e Registers, ttl time.Duration) (all []NodeStatus, err error) {
+func readNodes(ctx context.Context, e Registers, j *Job) (all []NodeStatus, err error) {
 	signs, _, err := loadSigns(ctx, e)
 	for name, s := range signs {
 		at := time.UnixMilli(s.At)
-		all = append(all, NodeStatus{Name: name, Live: s.Refuses == "" && time.Since(at) < ttl, At: at, Clock: s.Clock, Orders: s.Orders, Refuses: s.Refuses})
+		all = append(all, NodeStatus{Name: name, Live: s.Refuses == "" && time.Since(at) < j.TTL, At: at, Clock: s.Clock, Orders: s.Orders, Refuses: s.Refuses, Waits: s.waits(j)})
 	}
 	slices.SortFunc(all, func(a, b NodeStatus) int { return strings.Compare(a.Name, b.Name) })
 	return all, err

@@ -45,6 +45,7 @@ type NodeSummary struct {
 	Orders int     `json:"orders"`    // number of the last order that the node applies
 	// Refuses is the reason why the node does not work on the job; "" if it works or worked on it.
 	Refuses string `json:"refuses,omitempty"`
+	Waits   string `json:"waits,omitempty"` // why the node takes no shards at present; "": it takes its share
 }
 
 // ShardSummary is a shard in a Summary.
@@ -76,7 +77,7 @@ func Summarize(s *cluster.Status, now time.Time) *Summary {
 	x.at = now
 	nodes := map[string]*NodeSummary{}
 	for _, n := range s.Nodes {
-		nodes[n.Name] = &NodeSummary{Name: n.Name, Live: n.Live, Ahead: n.Clock.Ahead.Seconds(), Error: n.Clock.Error.Seconds(), Orders: n.Orders, Refuses: n.Refuses}
+		nodes[n.Name] = &NodeSummary{Name: n.Name, Live: n.Live, Ahead: n.Clock.Ahead.Seconds(), Error: n.Clock.Error.Seconds(), Orders: n.Orders, Refuses: n.Refuses, Waits: n.Waits}
 	}
 	x.Paused = cluster.Paused(s.Orders)
 	for _, o := range s.Orders {
@@ -142,6 +143,8 @@ func (x *Summary) Text(name string) string {
 	for _, n := range x.Nodes {
 		if n.Refuses != "" {
 			fmt.Fprintf(&b, "node %s refuses the job: %s\n", cli.Printable(n.Name), cli.Printable(n.Refuses))
+		} else if n.Live && n.Waits != "" {
+			fmt.Fprintf(&b, "node %s takes no shards: %s\n", cli.Printable(n.Name), n.Waits)
 		}
 	}
 	if x.End != "" && x.Unheard == x.Shards && len(x.Nodes) > 0 { // the results are only in the directories of the nodes

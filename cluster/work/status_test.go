@@ -24,9 +24,10 @@ func TestStatusWhenOver(t *testing.T) {
 	full := *s
 	full.End, full.Unstored = "", errors.New("no room")
 	full.Shards = []cluster.ShardStatus{{Node: "n1", Answered: true}}
+	full.Nodes = []cluster.NodeStatus{{Name: "n1", Live: true, Waits: "a reason"}}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	got := Summarize(&full, now).Text("shop")
-	for _, want := range []string{"The engine stores nothing: no room."} {
+	for _, want := range []string{"The engine stores nothing: no room.", "node n1 takes no shards: a reason\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q does not say %q", got, want)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,7 +124,7 @@ func (c *clusterStatusCmd) next(x *work.Summary) (lines string) {
 	if x.Dead > 0 {
 		lines += fmt.Sprintf("to name these messages: amble cluster job check --job %s\n", c.Job)
 	}
-	if x.End == "" && len(x.Nodes) == 0 {
+	if x.End == "" && !slices.ContainsFunc(x.Nodes, func(n work.NodeSummary) bool { return n.Live }) {
 		lines += fmt.Sprintf("no node works on it: start one with amble cluster work --job %s --name NAME -o DIR\n", c.Job)
 	}
 	if x.End != "" && len(x.Nodes) > 0 {

@@ -379,7 +379,7 @@ func clusterNodes(v *work.View) (shown []shownNode, ownerless string) {
 		case !n.Live:
 			x.State, x.Class = "silent", "wait"
 		case n.Shards == 0:
-			x.State, x.Class = "owns nothing", ""
+			x.State, x.Class = strings.TrimSuffix("owns nothing: "+n.Waits, ": "), ""
 		}
 		shown = append(shown, x)
 	}
