@@ -221,9 +221,16 @@ func (a *attempt) settings(ctx context.Context) (*HostSettings, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.run.tally.locate(u.Host(), addr)
+		a.run.locate(u.Host(), addr)
 	}
 	return a.run.entry(u.Host()), nil
+}
+
+// locate records the address at which the crawl met a host, if the entry of the host depends on it.
+func (r *run) locate(host string, addr netip.Addr) {
+	if r.hosts.located && addr.IsValid() && r.hosts.named(host) == hostmatch.None {
+		r.tally.locate(host, addr)
+	}
 }
 
 // entry returns the entry of Config.Hosts that applies to a host, or nil. Entries for address ranges count only once the host's address

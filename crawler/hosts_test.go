@@ -282,6 +282,25 @@ func TestHostEntryByAddressCounts(t *testing.T) {
 	})
 }
 
+// TestBytesForOtherHostsCount: bytes that an address sends for the robots.txt of another host count before a page of its host is due.
+func TestBytesForOtherHostsCount(t *testing.T) {
+	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
+		b := w.Site("http://b.test").Address("192.0.4.1")
+		b.Page("/rules", "User-agent: *\n#"+strings.Repeat("x", 300)).Type("text/plain")
+		b.Page("/", "text")
+		a := w.Site("http://a.test")
+		a.Redirect("/robots.txt", b.URL("/rules"))
+		a.Page("/", `<a href="http://b.test/">b</a>`)
+		_, v := crawl(t, w, crawler.Config{
+			Scope: crawler.ScopeConfig{Kind: crawler.ScopeAny}, Limits: crawler.Limits{Pages: 9},
+			Hosts: []crawler.HostSettings{{Match: "192.0.4.1", Bytes: 200}},
+		}, a.URL("/"))
+		if x := v.by[b.URL("/")]; x.Reason != crawler.ReasonHostBudget {
+			t.Errorf("%s", v.line(b.URL("/")))
+		}
+	})
+}
+
 // TestRulesOfHostsBelongToTheCrawl: once a crawl has ended, changed rules do not bring back links that were not queued.
 func TestRulesOfHostsBelongToTheCrawl(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {

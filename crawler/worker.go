@@ -191,6 +191,7 @@ func (a *attempt) account(ctx context.Context, answer *fetcher.Answer) {
 	}
 	if a.run.hosts != nil {
 		host := answer.Permit.URL().Host()
+		a.run.locate(host, answer.Addr)
 		if a.run.counts(host) != nil {
 			a.run.tally.receives(host, wireBytes(answer))
 		}
