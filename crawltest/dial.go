@@ -49,6 +49,9 @@ func (w *Web) DialContext(ctx context.Context, network, addr string) (net.Conn, 
 	if err != nil {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 	}
+	if err := ctx.Err(); err != nil { // net.Dialer does not try, either
+		return nil, &net.OpError{Op: "dial", Net: network, Addr: net.TCPAddrFromAddrPort(to), Err: err}
+	}
 	d := w.newDial(to)
 	c, err := w.connect(ctx, to, d)
 	if err != nil {
@@ -90,9 +93,6 @@ func (w *Web) dialTarget(ctx context.Context, network, addr string) (netip.AddrP
 
 // connect opens the connection, or fails as the sites at the address are configured to fail.
 func (w *Web) connect(ctx context.Context, to netip.AddrPort, d *Dial) (net.Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	listening, secure, fault := w.at(to)
 	switch {
 	case w.base.Err() != nil:

@@ -470,6 +470,11 @@ func TestLookupsAndDialsAreLogged(t *testing.T) {
 				_ = conn.Close()
 			}
 		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := w.DialContext(ended, "tcp", net.JoinHostPort(s.Addr().String(), "80")); !errors.Is(err, context.Canceled) {
+			t.Errorf("after the end of its context: %v", err)
+		}
 		ls, ds := w.Lookups(), w.Dials()
 		if len(ls) != 2 || ls[0].Name != "a.example" || ls[0].Err == "" || ls[1].Err != "" || ls[1].Time.Sub(ls[0].Time) != time.Second {
 			t.Errorf("%+v", ls)
