@@ -151,6 +151,10 @@ func (p *Pacer) begin(k key, l *Line) (Pause, bool) {
 	c.open++
 	if r.start.Purpose == "robots" {
 		if o := p.origin(r.wanted()); o != nil {
+			if b := o.asked; b != nil && b.end == nil && b.run != r.run {
+				o.times = 0 // unknown, because the other process may have received a response
+			}
+			o.asked = r
 			r.end = &EndLine{} // method again needs an end, and none has been read yet
 			p.again(o, r)
 			r.end = nil
@@ -184,9 +188,6 @@ func (p *Pacer) settle(c *clock, r *request) {
 			b.alive, b.settled = p.last(b.run), true
 			c.open--
 			p.over(&c.hostClock, b)
-			if o := p.origin(b.wanted()); o != nil && b.start.Purpose == "robots" {
-				o.times = 0 // unknown, because the other process may have received a response
-			}
 		}
 	}
 }

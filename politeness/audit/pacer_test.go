@@ -115,21 +115,25 @@ func TestPacerForgetsOnlyHostsWithoutPause(t *testing.T) {
 }
 
 // TestPacerForgetsAttemptsOfAKilledProcess checks that a robots.txt request without an end resets the number of failed attempts, even if
-// the next process first requests another host at the same address.
+// the next process first requests another host at the same address, and even if the request is that for the target of a redirect, at a
+// host that the next process does not request.
 func TestPacerForgetsAttemptsOfAKilledProcess(t *testing.T) {
 	p := NewPacer(config(), nil)
 	id := uint64(0)
-	robots := func(run, host string, at, status int) {
+	request := func(run, host, of string, at, status int) {
 		t.Helper()
 		id++
 		when := base.Add(time.Duration(at) * time.Second)
 		l := Line{Event: "start", Run: run, ID: id}
-		l.Host, l.URL, l.For, l.Addr, l.Purpose = host+":80", "http://"+host+"/robots.txt", "http://"+host+"/", "192.0.2.1", "robots"
+		l.Host, l.URL, l.For, l.Addr, l.Purpose = host+":80", "http://"+host+"/robots.txt", "http://"+of+"/", "192.0.2.1", "robots"
 		l.Allowed, l.Written = when, when
 		_, _, found := p.Add(&l)
 		if status != 0 {
 			l = Line{Event: "end", Run: run, ID: id}
 			l.Ended, l.Status = when, status
+			if status == 301 {
+				l.Location = "http://target.test/robots.txt"
+			}
 			_, _, more := p.Add(&l)
 			found = append(found, more...)
 		}
@@ -137,11 +141,21 @@ func TestPacerForgetsAttemptsOfAKilledProcess(t *testing.T) {
 			t.Errorf("%s after %d s: %v", host, at, found)
 		}
 	}
+	robots := func(run, host string, at, status int) {
+		t.Helper()
+		request(run, host, host, at, status)
+	}
 	robots("killed", "a.test", 0, 503)
 	robots("killed", "a.test", 10, 0)
 	robots("next", "b.test", 20, 404)
 	robots("next", "a.test", 30, 503)
 	robots("next", "a.test", 32, 200)
+
+	robots("next", "c.test", 40, 503)
+	robots("next", "c.test", 50, 301)
+	request("next", "target.test", "c.test", 60, 0)
+	robots("third", "c.test", 70, 503)
+	robots("third", "c.test", 72, 200)
 }
 
 // TestPacerReusesMemory compares a Pacer that reuses request structs with one that does not.

@@ -237,6 +237,7 @@ type origin struct {
 	failing bool      // the last attempt failed
 	failed  *request  // the last attempt, if it failed
 	times   int       // consecutive attempts that failed
+	asked   *request  // in a Pacer: the last request for the file or for the target of its redirect
 	lost    *request  // the last good response, if its body is missing and no page was requested under it
 	hops    int
 	hop     string // target of the redirect in the last response; "" if the response is not a redirect
