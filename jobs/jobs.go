@@ -82,8 +82,8 @@ type Config struct {
 	// c. An error refuses the request, or fails a job that was about to run.
 	Check func(q Request, c *job.Config) error
 	// Send, if set, sends an [Event] in JSON to a webhook of a request; nil: no webhook is called. It is called again, after delays of
-	// 10 s to 1 h, even by later processes, until it returns no error, for at most 24 h: delivery is at least once. Only one call is
-	// made at a time; it must return soon after its context ends.
+	// 10 s to 1 h, even by later processes, until it returns no error, for at most 24 h: delivery is at least once. It may be
+	// called concurrently, but not for the same webhook; it must return soon after its context ends.
 	Send func(ctx context.Context, url string, event []byte) error
 	// State is the directory through which all processes of the user take turns at hosts: see [job.Config.State].
 	State string

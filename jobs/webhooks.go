@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -63,73 +64,95 @@ func (m *Manager) ringHooks() {
 	}
 }
 
-// send sends events until the Manager is closed: one at a time, and the events of a job in order.
+// maxCalls limits the webhooks that are called at a time.
+const maxCalls = 8
+
+// calls holds the state of the webhooks of a process. It is guarded by Manager.mu.
+type calls struct {
+	tries map[pendingEvent]attempt
+	busy  map[string]bool // webhooks that are being called
+}
+
+// send sends events until the Manager is closed: to each webhook one at a time, and the events of a job in order.
 func (m *Manager) send() {
-	tries := map[pendingEvent]attempt{}
+	c := &calls{map[pendingEvent]attempt{}, map[string]bool{}}
+	var sending sync.WaitGroup
+	defer sending.Wait()
 	for {
-		id, what, event, wait := m.next(tries)
-		if id == "" {
-			timer := time.NewTimer(wait)
-			select {
-			case <-m.hooks:
-			case <-timer.C:
-			case <-m.ending.Done():
-				timer.Stop()
-				return
-			}
+		id, what, event, wait := m.next(c)
+		if id != "" {
+			sending.Go(func() { m.call(c, id, what, event) })
+			continue
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-m.hooks:
+		case <-timer.C:
+		case <-m.ending.Done():
 			timer.Stop()
-			continue
+			return
 		}
-		body, err := json.Marshal(event)
-		if err == nil {
-			err = m.config.Send(m.ending, what.URL, body)
-		}
-		if m.ending.Err() != nil {
-			return // the next process sends the event
-		}
-		old := time.Since(what.Time) >= maxUntold
-		if err != nil && !old {
-			t := tries[what]
-			t.pause = min(max(firstRetry, 2*t.pause), maxRetry)
-			t.at = time.Now().Add(t.pause)
-			tries[what] = t
-			continue
-		}
-		if err != nil {
-			m.note(id, fmt.Sprintf("the webhook %s was not notified that it is %s, and will not be: %v", what.URL, what.State, err))
-		}
-		delete(tries, what)
-		m.told(id, what)
+		timer.Stop()
 	}
 }
 
-// next returns an event that is due, or the time until one is.
-func (m *Manager) next(tries map[pendingEvent]attempt) (id string, what pendingEvent, event *Event, wait time.Duration) {
+// call sends an event to a webhook that next has made busy.
+func (m *Manager) call(c *calls, id string, what pendingEvent, event *Event) {
+	defer m.ringHooks()
+	body, err := json.Marshal(event)
+	if err == nil {
+		err = m.config.Send(m.ending, what.URL, body)
+	}
+	if m.ending.Err() != nil {
+		return // the next process sends the event
+	}
+	old := time.Since(what.Time) >= maxUntold
+	if err != nil && old {
+		m.note(id, fmt.Sprintf("the webhook %s was not notified that it is %s, and will not be: %v", what.URL, what.State, err))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(c.busy, what.URL)
+	if err != nil && !old {
+		t := c.tries[what]
+		t.pause = min(max(firstRetry, 2*t.pause), maxRetry)
+		t.at = time.Now().Add(t.pause)
+		c.tries[what] = t
+		return
+	}
+	delete(c.tries, what)
+	m.told(id, what)
+}
+
+// next returns an event that is due, and makes its webhook busy. If none is due, it returns the time until one is.
+func (m *Manager) next(c *calls) (id string, what pendingEvent, event *Event, wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	wait = maxRetry
+	if len(c.busy) == maxCalls {
+		return "", what, nil, wait
+	}
 	now := time.Now()
 	for id, e := range m.jobs {
 		seen := map[string]bool{} // webhooks with an event before this one, which must be sent first
 		for _, u := range e.pending {
-			if seen[u.URL] {
+			if seen[u.URL] || c.busy[u.URL] {
 				continue
 			}
 			seen[u.URL] = true
-			if d := tries[u].at.Sub(now); d > 0 {
+			if d := c.tries[u].at.Sub(now); d > 0 {
 				wait = min(wait, d)
 				continue
 			}
+			c.busy[u.URL] = true
 			return id, u, &Event{u.State, u.Time, e.info}, 0
 		}
 	}
 	return "", what, nil, wait
 }
 
-// told records that a webhook has acknowledged an event.
+// told records that a webhook has acknowledged an event. The caller must hold the lock.
 func (m *Manager) told(id string, what pendingEvent) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	e := m.jobs[id]
 	if e == nil {
 		return

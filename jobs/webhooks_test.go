@@ -68,6 +68,32 @@ func TestWebhookIsRetriedUntilItAnswers(t *testing.T) {
 	})
 }
 
+// TestWebhookThatHangsDelaysNoOther checks that an event is sent while the call of another webhook hangs.
+func TestWebhookThatHangsDelaysNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var answered []time.Duration
+		began := time.Now()
+		m := open(t, t.TempDir(), Config{Send: func(ctx context.Context, url string, _ []byte) error {
+			if strings.Contains(url, "hangs") {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			answered = append(answered, time.Since(began))
+			return nil
+		}})
+		q := failing
+		q.Webhooks = []string{"https://hangs.test/", "https://hooks.test/"}
+		start(t, m, q)
+		start(t, m, q)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(answered) != 2 || answered[1] != 0 {
+			t.Errorf("called after %v", answered)
+		}
+		closeNow(t, m)
+	})
+}
+
 func TestWebhookThatNeverAnswersIsGivenUpAfterADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, r, notes := t.TempDir(), &receiver{began: time.Now()}, []string{}
