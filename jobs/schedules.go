@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 
@@ -43,6 +44,9 @@ type timed struct {
 	cron cron.Schedule
 }
 
+// sunday matches the number 7 as the day of the week, which package cron writes as 0.
+var sunday = regexp.MustCompile(`^((?:\S+\s+){4}(?:\S+,)?)7\b`)
+
 // parse parses the times at which a schedule is due.
 func (s *Schedule) parse() (*timed, error) {
 	zone := s.Zone
@@ -52,7 +56,7 @@ func (s *Schedule) parse() (*timed, error) {
 	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
 		return nil, fmt.Errorf("jobs: schedule %s: no time zone is called %q: want a name such as Europe/Vienna", s.Name, zone)
 	}
-	at, err := cron.ParseStandard("CRON_TZ=" + zone + " " + s.Cron)
+	at, err := cron.ParseStandard("CRON_TZ=" + zone + " " + sunday.ReplaceAllString(s.Cron, "${1}0"))
 	if err != nil {
 		return nil, fmt.Errorf("jobs: schedule %s: %w: want minute, hour, day of the month, month and day of the week, such as \"30 4 * * 1\"", s.Name, err)
 	}

@@ -163,6 +163,19 @@ func TestMissedRunsAreReported(t *testing.T) {
 	})
 }
 
+// TestSundayIsAlsoSeven checks that 7 is Sunday, as in crontab(5), alone and at the end of a list.
+func TestSundayIsAlsoSeven(t *testing.T) {
+	for _, spec := range []string{"0 4 * * 7", "0 4 * * 7,0", "0 4 * * 0,7"} {
+		s := nightly("x", spec, "")
+		at, err := s.parse()
+		if err != nil {
+			t.Errorf("%s: %v", spec, err)
+		} else if due := at.next(time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC)); due.Day() != 29 {
+			t.Errorf("%s: due at %v", spec, due)
+		}
+	}
+}
+
 func TestBadSchedulesAreRefused(t *testing.T) {
 	m := open(t, t.TempDir(), Config{Programs: map[string]Program{"ends": ends}})
 	for want, s := range map[string]Schedule{
