@@ -200,6 +200,9 @@ func (k *linker) read(p *fetcher.Page) (*extract.Document, error) {
 	doc := k.scannerOf(p).ScanBytes(text)
 	k.grown = k.grown || len(doc.Links) > manyLinks
 	doc.Links = append(doc.Links, extract.LinkHeader(p.Header.Values("Link"))...)
+	if ref, ok := extract.MetaRefresh(p.Header.Get("Refresh")); ok && ref != "" {
+		doc.Links = append(doc.Links, extract.Link{Ref: ref, Kind: extract.Refresh})
+	}
 	return doc, nil
 }
 

@@ -290,12 +290,13 @@ func TestBaseAndCanonical(t *testing.T) {
 func TestLinkHeadersAndFeeds(t *testing.T) {
 	crawltest.Test(t, func(t *testing.T, w *crawltest.Web) {
 		s := w.Site("http://a.example")
-		s.Page("/", links("/feed")).Header("Link", `</next>; rel="next"`)
-		s.Page("/next", "")
+		s.Page("/", links("/feed")).Header("Link", `</next>; rel="next"`).Header("Refresh", "5; url=/moved")
+		s.Page("/next", "").Header("Refresh", "30")
+		s.Page("/moved", "")
 		s.Page("/feed", `<rss version="2.0"><channel><item><link>http://a.example/item</link></item></channel></rss>`).Type("application/rss+xml")
 		s.Page("/item", "")
 		crawl(t, w, crawler.Config{Follow: crawler.Follow{Feeds: true}}, s.URL("/"))
-		w.MustRequest(s.URL("/next"), s.URL("/item"))
+		w.MustRequest(s.URL("/next"), s.URL("/moved"), s.URL("/item"))
 	})
 }
 

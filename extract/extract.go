@@ -66,7 +66,7 @@ const (
 	Area                // area href
 	Frame               // frame and iframe src
 	LinkRel             // link href, an Atom link or a Link header field; see Link.Rel
-	Refresh             // meta http-equiv=refresh
+	Refresh             // meta http-equiv=refresh, or a Refresh header field
 	Image               // img, picture, input, SVG image; also srcset, poster, background
 	Script              // script src
 	Media               // video, audio, source and track; a feed's enclosure

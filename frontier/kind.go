@@ -19,7 +19,7 @@ const (
 	KindArea                 // area href
 	KindFrame                // frame and iframe src
 	KindLink                 // link href, an Atom link or a Link header field
-	KindRefresh              // meta http-equiv=refresh
+	KindRefresh              // meta http-equiv=refresh, or a Refresh header field
 	KindImage                // img, picture, input and SVG image
 	KindScript               // script src
 	KindMedia                // video, audio, source and track; a feed's enclosure
