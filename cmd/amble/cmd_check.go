@@ -119,7 +119,7 @@ func (c *checkCmd) Run(a *app, o *keyflags.Origins) error {
 	}
 	end, err := c.crawl(a, v, &cfg, seeds, dir, next)
 	switch whole := end != nil && end.Finish == crawler.FinishDone; {
-	case c.Out == "" && (next == "" || whole || !job.Holds(dir)):
+	case c.Out == "" && (next == "" || whole || !begun(dir)):
 		defer func() { _ = os.RemoveAll(dir) }() // without this, the directory would remain as a kept job
 	case end != nil && end.Finish.Limit():
 		next = strings.Replace(next, " && ", doubled(&cfg, end.Finish)+" && ", 1)

@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/alecthomas/kong"
 
@@ -194,10 +196,16 @@ func (c *crawlFlags) keptByName(a *app, v *view.View, cfg *job.Config, seeds []w
 	if closed := lines.Close(); err == nil {
 		err = closed
 	}
-	if !job.Holds(dir) {
+	if !begun(dir) {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	return err
+}
+
+// begun reports whether a job has begun in a directory, even if it cannot be read now.
+func begun(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, "manifest.json"))
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // unkept runs a crawl that only writes its visits to stdout.
