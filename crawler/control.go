@@ -53,8 +53,8 @@ func (c *Crawler) Paused() bool {
 
 // LeaveOut makes every Run leave out hosts from now on, as if their names were on the list of politeness.Config.OptOut: nothing more
 // is requested from a name or names below it, on any port, and their URLs end as [Refused]. Requests in flight are completed. A host
-// is a name or host:port, with or without "*." before it; if one is neither, the error names it, and none is left out. It cannot be undone: refused URLs are final.
-// It may be called at any time, concurrently.
+// is a name or host:port, with or without "*." before it; if one is neither, the error names it, and none is left out. It cannot be undone:
+// refused URLs are final. It may be called at any time, concurrently.
 func (c *Crawler) LeaveOut(hosts ...string) error {
 	names := map[string]bool{}
 	for _, host := range hosts {
