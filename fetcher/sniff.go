@@ -11,7 +11,7 @@ const (
 	typeHTML  = "text/html"
 	typeXHTML = "application/xhtml+xml"
 
-	typeBinary = "application/octet-stream" // for bodies of an unknown type
+	typeBinary = "application/octet-stream" // the type of a body that no rule recognizes
 )
 
 // IsHTML reports whether the HTML parser must read the page. Its media type decides, not its content.

@@ -44,7 +44,7 @@ type timed struct {
 	cron cron.Schedule
 }
 
-// sunday matches the number 7 as the day of the week, which package cron writes as 0.
+// sunday matches a 7 in the day of the week, together with what precedes it. Package cron knows Sunday only as 0.
 var sunday = regexp.MustCompile(`^((?:\S+\s+){4}(?:\S+,)?)7\b`)
 
 // parse parses the times at which a schedule is due.

@@ -170,7 +170,7 @@ func (c *Config) permits(now time.Time, q Request, target weburl.URL) error {
 	switch {
 	case q.Next != target && (!q.Next.IsZero() || target.Host() != q.URL.Host()):
 		return notYet(ledger.Clause{Name: ledger.ClauseStale, Until: now})
-	case target != q.URL && c.optedOut(target):
+	case target != q.URL && c.optedOut(target.Hostname()):
 		return &Denied{URL: q.URL, Reason: ReasonOptOut, Detail: "robots.txt redirects to a host on the opt-out list"}
 	case c.Contactless && !q.Addr.IsLoopback():
 		return &Denied{URL: q.URL, Reason: ReasonNoContact, Detail: "a contact is required for hosts that are not loopback"}
@@ -178,8 +178,8 @@ func (c *Config) permits(now time.Time, q Request, target weburl.URL) error {
 	return nil
 }
 
-func (c *Config) optedOut(u weburl.URL) bool {
-	return c.OptOut != nil && c.OptOut(strings.TrimSuffix(u.Hostname(), "."))
+func (c *Config) optedOut(hostname string) bool {
+	return c.OptOut != nil && c.OptOut(strings.TrimSuffix(hostname, "."))
 }
 
 // step is one request on the way to a URL.
@@ -192,7 +192,7 @@ type step struct {
 // step returns the next request needed for q.URL: q.URL itself if the rules of its origin allow it, or the origin's
 // robots.txt.
 func (g *Gate) step(now time.Time, h *host, q Request) (step, error) {
-	if g.cfg.optedOut(q.URL) {
+	if g.cfg.optedOut(q.URL.Hostname()) {
 		return step{}, &Denied{URL: q.URL, Reason: ReasonOptOut, Detail: "the host is on the opt-out list"}
 	}
 	o := h.origin(q.URL)

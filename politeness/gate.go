@@ -187,8 +187,8 @@ func (g *Gate) Host(key string) HostInfo {
 	if h.givenUp != nil {
 		info.GivenUp = h.givenUp.reason
 	}
-	if name, _, err := net.SplitHostPort(key); err == nil && g.cfg.OptOut != nil {
-		info.OptedOut = g.cfg.OptOut(strings.TrimSuffix(name, "."))
+	if name, _, err := net.SplitHostPort(key); err == nil {
+		info.OptedOut = g.cfg.optedOut(name)
 	}
 	return info
 }

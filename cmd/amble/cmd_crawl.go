@@ -203,9 +203,12 @@ func (c *crawlFlags) keptByName(a *app, v *view.View, cfg *job.Config, seeds []w
 }
 
 // begun reports whether a job has begun in a directory, even if it cannot be read now.
-func begun(dir string) bool {
+func begun(dir string) bool { return !errors.Is(findManifest(dir), fs.ErrNotExist) }
+
+// findManifest returns the reason why the manifest of a job in a directory cannot be seen, nil if it can.
+func findManifest(dir string) error {
 	_, err := os.Lstat(filepath.Join(dir, "manifest.json"))
-	return !errors.Is(err, fs.ErrNotExist)
+	return err
 }
 
 // unkept runs a crawl that only writes its visits to stdout.

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -242,7 +240,7 @@ func (c *explainCmd) forOwner(a *app) error {
 }
 
 func notJob(a *app, dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, "manifest.json")); errors.Is(err, fs.ErrPermission) {
+	if err := findManifest(dir); errors.Is(err, fs.ErrPermission) {
 		return cli.Usage("%w", err)
 	}
 	return cli.Usage("%s is not a job directory that \"amble crawl -o\" made%s", dir, a.meant())

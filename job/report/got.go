@@ -9,7 +9,7 @@ import (
 
 	"github.com/amble-crawler/amble/job"
 	"github.com/amble-crawler/amble/job/digest"
-	"github.com/amble-crawler/amble/weburl"
+	"github.com/amble-crawler/amble/weburl/hostmatch"
 )
 
 // resultNames are the results of URLs in the order of package digest: their class, which determines their colour on all pages, and
@@ -260,8 +260,8 @@ func leftOut(m *job.Manifest) map[string]bool {
 	names := map[string]bool{}
 	for _, run := range m.Runs {
 		for _, c := range run.Changes {
-			if u, err := weburl.Parse("https://" + strings.Trim(c.To, "*.") + "/"); c.Key == job.ActionLeaveOut && err == nil {
-				names[u.Hostname()] = true
+			if c.Key == job.ActionLeaveOut {
+				names[hostmatch.Below(c.To)] = true
 			}
 		}
 	}
